@@ -1,0 +1,3 @@
+"""Vivace: soft bodies under a millisecond budget."""
+
+__version__ = "0.1.0"

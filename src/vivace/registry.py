@@ -1,0 +1,45 @@
+"""Named things: one decorator adds a solver, a colouring, a constraint or a scene, and nothing else has to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, TypeVar
+
+from .errors import InputError, UnknownNameError
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """A read-only mapping from names to things, filled by its `register` decorator."""
+
+    def __init__(self, kind: str):
+        self.kind = kind
+        self._things: dict[str, T] = {}
+
+    def register(self, name: str) -> Callable[[T], T]:
+        if not name or name != name.strip():
+            raise InputError(f"a {self.kind} needs a name without spaces around it, not {name!r}")
+
+        def add(thing: T) -> T:
+            if name in self._things:
+                raise InputError(f"the {self.kind} {name!r} is registered already; choose another name")
+            self._things[name] = thing
+            return thing
+
+        return add
+
+    def __getitem__(self, name: str) -> T:
+        try:
+            return self._things[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError(self.kind, str(name), self._things) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._things
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._things)
+
+    def __len__(self) -> int:
+        return len(self._things)
