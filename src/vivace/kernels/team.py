@@ -1,0 +1,225 @@
+"""A team of threads that walks the phases of many iterations without going back to Python.
+
+    iteration 0                     iteration 1
+    ┌────────┬────────┬─────────┐   ┌────────┬──
+    │phase 0 │phase 1 │ phase 2 │   │phase 0 │        a phase is one colour of a sweep, or one local pass, ...
+    │ ▒▒▒ ▒▒ │ ▒▒▒ ▒▒ │ ▒▒▒ ▒▒  │ ? │ ▒▒▒ ▒▒ │        ▒▒▒ a chunk of it: the unit a thread takes
+    └────────┴────────┴─────────┘   └────────┴──      ? thread 0 asks: enough iterations? time up? converged?
+
+Nobody waits for a thread, only for work: a phase is over when all its chunks are done, whoever did them. Every thread
+starts at its own chunk (whose data its cache holds) and then takes what is left, so a helper that wakes up late, or
+that the operating system has put aside between two chunks, costs nothing. A classical barrier, where everybody must
+arrive, would stop the whole team for a time slice each time one thread is put aside.
+
+Claims and completions are counters that only grow, one cache line each, so nothing is ever reset: chunk g is free in
+iteration k while its claim reads k, and phase p of iteration k is over when its count of finished chunks reaches
+(k + 1) x chunks. A thread that is behind finds every claim taken and every count passed, and catches up.
+
+Which thread runs a chunk never changes what the chunk computes, so results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+import numpy as np
+from numba import carray, cfunc, njit
+from numba.extending import register_jitable
+
+from ..errors import InputError
+from .atomics import as_pointer, atomic_add, atomic_claim, atomic_load, atomic_store, call_phase, clock_ns, relax
+
+LINE = 8  # int64s in a cache line
+APPROVED, STOPPED, COUNTERS = 0, LINE, 2 * LINE
+SMALLEST_CHUNK = 96  # below this many items a second thread costs more than it brings
+VALUE, THRESHOLD = 0, 1  # slots of the monitor: the job stops when monitor[VALUE] <= monitor[THRESHOLD]
+
+
+# --- the arguments of a phase ------------------------------------------------------------------------------------
+# A phase is called through a C function pointer with the address of a table: (address, length) for each array.
+
+
+@register_jitable
+def floats(table, slot):
+    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
+    return carray(as_pointer(entry[0]), (entry[1],), np.float32)
+
+
+@register_jitable
+def doubles(table, slot):
+    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
+    return carray(as_pointer(entry[0]), (entry[1],), np.float64)
+
+
+@register_jitable
+def ints(table, slot):
+    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
+    return carray(as_pointer(entry[0]), (entry[1],), np.int32)
+
+
+@register_jitable
+def longs(table, slot):
+    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
+    return carray(as_pointer(entry[0]), (entry[1],), np.int64)
+
+
+@register_jitable
+def rows(table, slot):
+    """An (n, 4) float32 array."""
+    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
+    return carray(as_pointer(entry[0]), (entry[1] // 4, 4), np.float32)
+
+
+class phase_kernel:
+    """Decorator: compile `function(table, begin, end, iteration)` for the team, the first time it is needed."""
+
+    def __init__(self, function: Callable[[int, int, int, int], None]):
+        self.function = function
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self._compiled = None
+
+    @property
+    def address(self) -> int:
+        if self._compiled is None:
+            compile_c = cfunc("void(intp, intp, intp, intp)", nopython=True, cache=True, error_model="numpy")
+            self._compiled = compile_c(self.function)
+        return self._compiled.address
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One compiled kernel over items [begin, end) with the arrays it reads and writes."""
+
+    kernel: phase_kernel
+    arrays: tuple[np.ndarray, ...]
+    begin: int
+    end: int
+    serial: bool = False  # one chunk, whatever the team: for reductions with a fixed order
+
+
+# --- the walk ------------------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _walk(me, threads, control, functions, tables, pointers, begins, ends, iterations, deadline_ns, monitor):
+    phases = functions.shape[0]
+    done = COUNTERS + LINE * begins.shape[0]
+    start = clock_ns()
+    slowest = np.int64(0)
+    k = np.int64(0)
+    while True:
+        spins = 0
+        while atomic_load(control, APPROVED) <= k:
+            if atomic_load(control, STOPPED) != 0:
+                return k
+            spins = relax(spins)
+        for p in range(phases):
+            first = pointers[p]
+            count = pointers[p + 1] - first
+            mine = me * count // threads
+            for offset in range(count):
+                g = first + (mine + offset) % count
+                if atomic_claim(control, COUNTERS + LINE * g, k, k + 1):
+                    call_phase(functions[p], tables[p], begins[g], ends[g], k)
+                    atomic_add(control, done + LINE * p, 1)
+            spins = 0
+            while atomic_load(control, done + LINE * p) < (k + 1) * count:
+                spins = relax(spins)
+        k += 1
+        if me == 0:
+            now = clock_ns()
+            # The next iteration is expected to take what a middling one took so far: stop before it would be late.
+            slowest = (now - start) // k
+            if k >= iterations or now + slowest > deadline_ns or monitor[VALUE] <= monitor[THRESHOLD]:
+                atomic_store(control, STOPPED, 1)
+                return k
+            atomic_store(control, APPROVED, k + 1)
+
+
+class Job:
+    """Phases laid out for a team: made once, run as often as the arrays' contents change."""
+
+    def __init__(self, phases: Sequence[Phase], threads: int, monitor: np.ndarray | None = None):
+        self.threads = threads
+        self._keep = []  # arrays whose addresses the tables hold
+        tables, functions, pointers, begins, ends = [], [], [0], [], []
+        for phase in phases:
+            table = np.empty((max(len(phase.arrays), 1), 2), np.int64)
+            for slot, array in enumerate(phase.arrays):
+                if not array.flags.c_contiguous:
+                    raise InputError("arrays of a phase must be C-contiguous")
+                table[slot] = array.ctypes.data, array.size
+            self._keep.append((table, phase.arrays))
+            tables.append(table.ctypes.data)
+            functions.append(phase.kernel.address)
+            items = phase.end - phase.begin
+            chunks = 1 if phase.serial else max(1, min(threads, items // SMALLEST_CHUNK))
+            cuts = phase.begin + (items * np.arange(chunks + 1)) // chunks
+            begins.extend(cuts[:-1])
+            ends.extend(cuts[1:])
+            pointers.append(len(begins))
+        self._functions, self._tables = np.array(functions, np.int64), np.array(tables, np.int64)
+        self._pointers, self._begins, self._ends = (np.array(a, np.int64) for a in (pointers, begins, ends))
+        self.monitor = np.array([1.0, 0.0]) if monitor is None else monitor
+
+    def run(self, iterations: int = 1, deadline_ns: int | None = None) -> int:
+        """Walk the phases until one of the limits is met; return how many iterations were made (at least one)."""
+        if len(self._functions) == 0 or iterations < 1:
+            return 0
+        control = np.zeros(COUNTERS + LINE * (len(self._begins) + len(self._functions)), np.int64)
+        control[APPROVED] = 1
+        deadline = np.iinfo(np.int64).max // 2 if deadline_ns is None else deadline_ns
+        work = (
+            *(self.threads, control, self._functions, self._tables, self._pointers, self._begins, self._ends),
+            *(iterations, deadline, self.monitor),
+        )
+        if self.threads > 1:
+            for helper in _helpers(self.threads - 1):
+                helper.put((work, self))
+        return int(_walk(0, *work))
+
+
+# --- the helpers: Python threads that sleep until there is work, and work without the GIL -----------------------------
+
+_queues: list[SimpleQueue] = []
+_lock = threading.Lock()
+
+
+def _serve(me: int, queue: SimpleQueue) -> None:
+    while True:
+        work, job = queue.get()
+        _walk(me, *work)
+        del work, job
+
+
+def _helpers(count: int) -> list[SimpleQueue]:
+    while len(_queues) < count:
+        with _lock:
+            if len(_queues) < count:
+                queue: SimpleQueue = SimpleQueue()
+                me = len(_queues) + 1
+                threading.Thread(target=_serve, args=(me, queue), name=f"vivace-{me}", daemon=True).start()
+                _queues.append(queue)
+    return _queues[:count]
+
+
+def default_threads() -> int:
+    """One thread for each core this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        return os.cpu_count() or 1
+
+
+def check_threads(threads: int | None) -> int:
+    """Validate a number of threads; None means one for each core."""
+    if threads is None:
+        return default_threads()
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or not 1 <= threads <= 256:
+        raise InputError(f"threads must be a whole number from 1 to 256, not {threads!r}")
+    return int(threads)
