@@ -1,3 +1,46 @@
-"""Vivace: soft bodies under a millisecond budget."""
+"""Vivace: soft bodies under a millisecond budget.
+
+    import vivace as vv
+
+    cloth = vv.mesh.cloth(100, 100, width=1.0, height=1.0)
+    model = vv.Model.of(cloth, vv.Cloth(density=0.2, stretch=1e4)).pin("top-corners")
+    sim = vv.Simulation(model, solver="vivace", budget=vv.Budget(ms=8), time_step=1 / 30)
+    report = sim.step()
+    sim.positions, report.sweeps, report.residual
+"""
 
 __version__ = "0.1.0"
+
+from . import mesh
+from .constraints import CONSTRAINTS, Prepared, Role, constraint
+from .errors import FileError, InputError, MissingExtraError, UnknownNameError, VivaceError
+from .materials import Cloth, Solid, Wire
+from .model import Model
+from .simulation import Report, Simulation
+from .solvers import SOLVERS, Budget, Solver
+from .system import Frame, System
+
+__all__ = [
+    "CONSTRAINTS",
+    "SOLVERS",
+    "Budget",
+    "Cloth",
+    "FileError",
+    "Frame",
+    "InputError",
+    "MissingExtraError",
+    "Model",
+    "Prepared",
+    "Report",
+    "Role",
+    "Simulation",
+    "Solid",
+    "Solver",
+    "System",
+    "UnknownNameError",
+    "VivaceError",
+    "Wire",
+    "__version__",
+    "constraint",
+    "mesh",
+]

@@ -227,6 +227,26 @@ def square_norms4(typingctx, a, b, c, d):
 
 
 @intrinsic
+def transpose4(typingctx, a, b, c, d):
+    """The four columns of the matrix whose rows are a, b, c, d."""
+    if any(t != float4 for t in (a, b, c, d)):
+        return None
+
+    def codegen(context, builder, sig, args):
+        a, b, c, d = args
+        ab_low, cd_low = _shuffle(builder, a, b, (0, 4, 1, 5)), _shuffle(builder, c, d, (0, 4, 1, 5))
+        ab_high, cd_high = _shuffle(builder, a, b, (2, 6, 3, 7)), _shuffle(builder, c, d, (2, 6, 3, 7))
+        columns = [
+            _shuffle(builder, ab, cd, lanes)
+            for ab, cd in ((ab_low, cd_low), (ab_high, cd_high))
+            for lanes in ((0, 1, 4, 5), (2, 3, 6, 7))
+        ]
+        return context.make_tuple(builder, sig.return_type, columns)
+
+    return types.UniTuple(float4, 4)(a, b, c, d), codegen
+
+
+@intrinsic
 def sqrt4(typingctx, a):
     """Square roots of the four lanes, correctly rounded."""
     if a != float4:
@@ -238,6 +258,19 @@ def sqrt4(typingctx, a):
         return builder.call(function, args)
 
     return float4(a), codegen
+
+
+@intrinsic
+def any_greater4(typingctx, a, b):
+    """Whether a > b in any lane, or either is not a number there."""
+    if a != float4 or b != float4:
+        return None
+
+    def codegen(context, builder, sig, args):
+        lanes = builder.fcmp_unordered(">", *args)
+        return builder.icmp_unsigned("!=", builder.bitcast(lanes, ir.IntType(4)), ir.IntType(4)(0))
+
+    return types.boolean(a, b), codegen
 
 
 @intrinsic

@@ -79,3 +79,33 @@ def sweep_sor(table, begin, end, iteration):
         r = residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q)
         square[i] = dot4(r, r)
         store4(q, i, qi + (omega * at(inverse, i)) * r)
+
+
+@phase_kernel
+def sweep_printed(table, begin, end, iteration):
+    """Gauss-Seidel with [fratarcangeli2016, Alg. 1, l. 7] to the letter: q^(k+1) ← ω (q̂ - q^(k-1)) + q^(k-1)."""
+    spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
+    other_at, other_j, other_a = ints(table, 4), ints(table, 5), floats(table, 6)
+    tie, inverse, base, q = floats(table, 7), floats(table, 8), rows(table, 9), rows(table, 10)
+    square, omega, older = floats(table, 11), floats(table, 12)[0], rows(table, 13)
+    for i in range(begin, end):
+        qi = load4(q, i)
+        before = qi if iteration == 0 else load4(older, i)  # there is no q^(-1): the first sweep relaxes from q^0
+        r = residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q)
+        square[i] = dot4(r, r)
+        store4(older, i, qi)
+        store4(q, i, before + omega * (qi + at(inverse, i) * r - before))
+
+
+@phase_kernel
+def sweep_jacobi(table, begin, end, iteration):
+    """Jacobi: every vertex from the last iterate, into another array."""
+    spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
+    other_at, other_j, other_a = ints(table, 4), ints(table, 5), floats(table, 6)
+    tie, inverse, base, q = floats(table, 7), floats(table, 8), rows(table, 9), rows(table, 10)
+    square, omega, new = floats(table, 11), floats(table, 12)[0], rows(table, 13)
+    for i in range(begin, end):
+        qi = load4(q, i)
+        r = residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q)
+        square[i] = dot4(r, r)
+        store4(new, i, qi + (omega * at(inverse, i)) * r)

@@ -36,6 +36,7 @@ from .atomics import as_pointer, atomic_add, atomic_claim, atomic_load, atomic_s
 LINE = 8  # int64s in a cache line
 APPROVED, STOPPED, COUNTERS = 0, LINE, 2 * LINE
 SMALLEST_CHUNK = 96  # below this many items a second thread costs more than it brings
+GRAIN = 16  # chunks are cut at multiples of this: kernels that work on groups of items never see a group torn
 VALUE, THRESHOLD = 0, 1  # slots of the monitor: the job stops when monitor[VALUE] <= monitor[THRESHOLD]
 
 
@@ -159,7 +160,8 @@ class Job:
             functions.append(phase.kernel.address)
             items = phase.end - phase.begin
             chunks = 1 if phase.serial else max(1, min(threads, items // SMALLEST_CHUNK))
-            cuts = phase.begin + (items * np.arange(chunks + 1)) // chunks
+            cuts = phase.begin + (items * np.arange(chunks + 1)) // chunks // GRAIN * GRAIN
+            cuts[-1] = phase.end
             begins.extend(cuts[:-1])
             ends.extend(cuts[1:])
             pointers.append(len(begins))

@@ -1,0 +1,37 @@
+"""Meshes: made from numbers, read from files, checked once and frozen."""
+
+from .body import ball, body
+from .files import load, save
+from .filling import tetrahedralise
+from .generate import bar, cloth, cube, noodle, torus
+from .measure import tet_quality
+from .mesh import Mesh
+from .topology import (
+    adjacency,
+    boundary_of_tets,
+    connected_components,
+    hinges_of,
+    nonmanifold_edges,
+    unique_edges,
+)
+
+__all__ = [
+    "Mesh",
+    "adjacency",
+    "ball",
+    "bar",
+    "body",
+    "boundary_of_tets",
+    "cloth",
+    "connected_components",
+    "cube",
+    "hinges_of",
+    "load",
+    "nonmanifold_edges",
+    "noodle",
+    "save",
+    "tet_quality",
+    "tetrahedralise",
+    "torus",
+    "unique_edges",
+]

@@ -1,0 +1,25 @@
+"""Shaded meshes to PNG, animations to MP4 and GIF, and plots; all without a screen.
+
+Nothing heavy is loaded until something is drawn: matplotlib, Pillow and polyscope are imported where they are used.
+"""
+
+from .animation import save_animation, save_picture
+from .backends import RENDERERS, Look, Renderer, open_renderer
+from .camera import Camera, bounds_of
+from .plots import adjacency_before_after, error_against_time, error_summary, residual_curves, save_figure
+
+__all__ = [
+    "RENDERERS",
+    "Camera",
+    "Look",
+    "Renderer",
+    "adjacency_before_after",
+    "bounds_of",
+    "error_against_time",
+    "error_summary",
+    "open_renderer",
+    "residual_curves",
+    "save_animation",
+    "save_figure",
+    "save_picture",
+]

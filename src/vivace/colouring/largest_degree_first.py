@@ -1,0 +1,20 @@
+"""Largest-degree-first colouring: like Jones-Plassmann, weighted by how many neighbours are still uncoloured."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.colour_independent import commit, count_degrees, select_largest_degree, start
+from .core import COLOURINGS
+from .rounds import all_vertices, new_counts, run_rounds
+
+
+@COLOURINGS.register("largest-degree-first")
+def largest_degree_first(indptr: np.ndarray, indices: np.ndarray, *, seed: int, threads: int) -> tuple[np.ndarray, int]:
+    """[welsh1967] in parallel, [fratarcangeli2016, Section 4.2]: the weight is the current degree, chance breaks ties."""
+    n = len(indptr) - 1
+    active, colours, pick, degree = np.empty((4, n), np.int32)
+    counts, weight = new_counts(n), np.empty(n, np.uint64)
+    arrays = (indptr, indices, active, counts, colours, weight, pick, degree, np.array([seed], np.int64))
+    phases = all_vertices((start, count_degrees, select_largest_degree, commit), arrays, n)
+    return colours, run_rounds(phases, counts, threads, n)

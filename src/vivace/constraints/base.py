@@ -1,0 +1,187 @@
+"""What a constraint is, and how a new one joins.
+
+A constraint c over k vertices pulls a linear measure of them, z = A_c q, towards the nearest point p of the set where
+the constraint is satisfied [fratarcangeli2018, Eq. 13]:
+
+    E_c(q) = w_c / 2 ‖A_c q - p‖²,      p = project(A_c q)
+
+A_c is constant (r x k; for a spring [1, -1], for a tetrahedron the map to its deformation gradient), so it enters the
+system matrix once; only `project` runs during the simulation. It is ordinary Python on small arrays and is compiled
+into the loops of every solver:
+
+    @constraint("rope", vertices=2, rows=1, parameters=("length",))
+    class Rope:
+        '''Resists being longer than its length, and nothing else.'''
+
+        @staticmethod
+        def prepare(rest, slack=1.0):
+            length = slack * np.linalg.norm(rest[:, 0] - rest[:, 1], axis=1)
+            return Prepared(operator=[[1.0, -1.0]], parameters=length[:, None])
+
+        @staticmethod
+        def project(z, parameters, p):
+            ...
+
+That is all: `model.constrain("rope", pairs, stiffness=1e4)` then works in every solver.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InputError
+from ..kernels.team import phase_kernel
+from ..registry import Registry
+
+
+class Role(enum.Enum):
+    """Where the projection is computed."""
+
+    PROJECTED = "projected"  # in a pass over the constraints before each sweep
+    SPRING = "spring"  # inside the vertex update, from the newest positions: z = q_i - q_j, p = rest length x z/|z|
+    QUADRATIC = "quadratic"  # p = 0: it lives in the matrix alone
+    TARGET = "target"  # p is given from outside and constant during a step (pins)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What `prepare` returns for m constraints at rest. `operator`: (m, r, k) or (r, k) for all; `measure`: (m,)."""
+
+    operator: ArrayLike
+    parameters: ArrayLike | None = None
+    measure: ArrayLike | float = 1.0  # w = stiffness x measure: a length, an area, a volume, or 1
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintType:
+    name: str
+    vertices: int
+    rows: int
+    parameters: tuple[str, ...]
+    role: Role
+    prepare: Callable[..., Prepared]
+    project: Callable | None
+    kernel: phase_kernel | None  # a hand-written local pass, where the generated one is not fast enough
+    unit: str
+    summary: str
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintGroup:
+    """m constraints of one type: their vertices, A_c, w_c and parameters. float64; the solvers make their own copies."""
+
+    kind: ConstraintType
+    vertices: np.ndarray  # (m, k) int32
+    operator: np.ndarray  # (m, r, k)
+    weights: np.ndarray  # (m,)
+    parameters: np.ndarray  # (m, len(kind.parameters))
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+    def measure(self, q: np.ndarray) -> np.ndarray:
+        """z = A_c q for every constraint: (m, r, 3)."""
+        return np.einsum("mrk,mkc->mrc", self.operator, q[self.vertices])
+
+
+CONSTRAINTS: Registry[ConstraintType] = Registry("constraint")
+
+
+def constraint(
+    name: str,
+    *,
+    vertices: int,
+    rows: int,
+    parameters: tuple[str, ...] = (),
+    role: Role = Role.PROJECTED,
+    kernel: phase_kernel | None = None,
+    unit: str = "N/m",
+) -> Callable[[type], type]:
+    """Register a class with `prepare(rest, **options)` and `project(z, parameters, p)` under `name`.
+
+    `vertices`, `rows`: k and r of A_c. `parameters`: names of the numbers that `project` reads, one set a constraint.
+    `unit`: of the stiffness, for messages and listings. `project` may be left out for Role.QUADRATIC and Role.TARGET.
+    """
+    if vertices < 1 or rows < 1:
+        raise InputError(f"constraint {name!r}: vertices and rows must be at least 1, not {vertices} and {rows}")
+
+    def add(cls: type) -> type:
+        prepare, project = getattr(cls, "prepare", None), getattr(cls, "project", None)
+        if not callable(prepare):
+            raise InputError(f"constraint {name!r} has no prepare(rest, **options)")
+        if role in (Role.PROJECTED, Role.SPRING) and not callable(project):
+            raise InputError(f"constraint {name!r} has no project(z, parameters, p)")
+        signature = inspect.signature(prepare).parameters
+        options = {key: value.default for key, value in list(signature.items())[1:]}
+        summary = (inspect.getdoc(cls) or "").partition("\n")[0]
+        kind = ConstraintType(
+            name, vertices, rows, tuple(parameters), role, prepare, project, kernel, unit, summary, options
+        )
+        CONSTRAINTS.register(name)(kind)
+        return cls
+
+    return add
+
+
+def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: ArrayLike, **options) -> ConstraintGroup:
+    """Check and prepare constraints of one registered type; `rest` are the rest positions of all vertices (n, 3)."""
+    kind = CONSTRAINTS[name]
+    unknown = [key for key in options if key not in kind.options]
+    if unknown:
+        known = ", ".join(kind.options) or "none"
+        raise InputError(f"constraint {name!r} has no option {unknown[0]!r}; its options: {known}")
+    index = np.asarray(vertices)
+    if index.size == 0:
+        index = np.zeros((0, kind.vertices), np.int32)
+    if index.ndim == 1 and kind.vertices == 1:
+        index = index[:, None]
+    if index.ndim != 2 or index.shape[1] != kind.vertices or not np.issubdtype(index.dtype, np.integer):
+        raise InputError(
+            f"constraint {name!r} needs whole-number vertices of shape (m, {kind.vertices}), "
+            f"not {index.dtype} of shape {index.shape}"
+        )
+    bad = np.flatnonzero(((index < 0) | (index >= len(rest))).any(axis=1))
+    if len(bad):
+        raise InputError(
+            f"constraint {name!r}: number {bad[0]} refers to vertices {index[bad[0]].tolist()}, "
+            f"but there are vertices 0 to {len(rest) - 1} only"
+        )
+    ordered = np.sort(index, axis=1)
+    bad = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if len(bad):
+        raise InputError(f"constraint {name!r}: number {bad[0]} repeats a vertex: {index[bad[0]].tolist()}")
+
+    m = len(index)
+    prepared = kind.prepare(rest[index], **options)
+    operator = np.asarray(prepared.operator, np.float64)
+    operator = np.broadcast_to(operator, (m, kind.rows, kind.vertices)) if m else operator.reshape(0, kind.rows, kind.vertices) if operator.size == 0 else np.zeros((0, kind.rows, kind.vertices))
+    count = len(kind.parameters)
+    parameters = np.zeros((m, 0)) if prepared.parameters is None else np.asarray(prepared.parameters, np.float64)
+    parameters = np.broadcast_to(parameters, (m, count))
+    weights = _stiffness(name, stiffness, m, kind.unit) * np.asarray(prepared.measure, np.float64)
+    for what, array in (("operator", operator), ("parameters", parameters), ("weights", weights)):
+        if not np.isfinite(array).all():
+            raise InputError(
+                f"constraint {name!r}: its {what} are not finite at rest; look for degenerate elements or options"
+            )
+    frozen = [np.ascontiguousarray(a) for a in (index.astype(np.int32), operator, weights, parameters)]
+    for array in frozen:
+        array.setflags(write=False)
+    return ConstraintGroup(kind, *frozen)
+
+
+def _stiffness(name: str, stiffness: ArrayLike, m: int, unit: str) -> np.ndarray:
+    values = np.asarray(stiffness, np.float64)
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != m):
+        raise InputError(f"constraint {name!r}: stiffness must be one number or {m} numbers, not shape {values.shape}")
+    if not np.isfinite(values).all() or (values < 0).any():
+        worst = values.ravel()[np.flatnonzero(~np.isfinite(values.ravel()) | (values.ravel() < 0))[0]]
+        raise InputError(f"constraint {name!r}: stiffness must be finite and not negative, not {worst} {unit}")
+    return np.broadcast_to(values, (m,))

@@ -1,0 +1,88 @@
+"""Laying out the system's rows for the sweeps: per-vertex lists, in the order in which vertices are visited."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def split_rows(order, rank, indptr, indices, values, spring_at, spring_j, spring_w, spring_l, limits):
+    """Rows of the reordered matrix, cut into spring neighbours and the others.
+
+    Row i of the result is vertex order[i]. `values` are off-diagonals of Y; `spring_*` list the springs at each vertex.
+    A neighbour with springs carries its a = -Y_ij on the first of them, so that each neighbour is read once. `limits` are
+    (number of spring entries, of others). Returns the seven arrays of `kernels.sweep` (float32), padded for groups of four.
+    """
+    n = order.shape[0]
+    out_at = np.zeros(n + 1, np.int32)
+    out_j = np.zeros(limits[0] + 4, np.int32)
+    out_a = np.zeros(limits[0] + 4, np.float32)
+    out_wl = np.zeros(limits[0] + 4, np.float32)
+    rest_at = np.zeros(n + 1, np.int32)
+    rest_j = np.zeros(limits[1] + 4, np.int32)
+    rest_a = np.zeros(limits[1] + 4, np.float32)
+    owner = np.full(n, -1, np.int32)  # the spring entry that carries a neighbour's off-diagonal, while its row is made
+    e = r = 0
+    for i in range(n):
+        v = order[i]
+        first = e
+        for s in range(spring_at[v], spring_at[v + 1]):
+            j = spring_j[s]
+            out_j[e] = rank[j]
+            out_wl[e] = spring_w[s] * spring_l[s]
+            if owner[j] < first:
+                owner[j] = e
+            e += 1
+        for k in range(indptr[v], indptr[v + 1]):
+            j = indices[k]
+            if owner[j] >= first:
+                out_a[owner[j]] = -values[k]
+            else:
+                rest_j[r] = rank[j]
+                rest_a[r] = -values[k]
+                r += 1
+        out_at[i + 1] = e
+        rest_at[i + 1] = r
+    return out_at, out_j, out_a, out_wl, rest_at, rest_j[: max(r, 1)].copy(), rest_a[: max(r, 1)].copy()
+
+
+@njit(cache=True, nogil=True)
+def count_corners(counts, vertices, rank):
+    """counts[rank of v] += number of corners at v."""
+    for c in range(vertices.shape[0]):
+        for k in range(vertices.shape[1]):
+            counts[rank[vertices[c, k]]] += 1
+
+
+@njit(cache=True, nogil=True)
+def assign_slots(cursor, vertices, rank):
+    """The next free slot of each corner's vertex; `cursor` moves on."""
+    slots = np.empty(vertices.shape, np.int32)
+    for c in range(vertices.shape[0]):
+        for k in range(vertices.shape[1]):
+            i = rank[vertices[c, k]]
+            slots[c, k] = cursor[i]
+            cursor[i] += 1
+    return slots
+
+
+@njit(cache=True, nogil=True)
+def pair_springs(n, pairs):
+    """CSR of the springs at each vertex: (indptr, other end, number of the spring)."""
+    at = np.zeros(n + 1, np.int32)
+    for s in range(pairs.shape[0]):
+        at[pairs[s, 0] + 1] += 1
+        at[pairs[s, 1] + 1] += 1
+    for i in range(n):
+        at[i + 1] += at[i]
+    cursor = at[:-1].copy()
+    other = np.empty(2 * pairs.shape[0], np.int32)
+    number = np.empty(2 * pairs.shape[0], np.int32)
+    for s in range(pairs.shape[0]):
+        i, j = pairs[s, 0], pairs[s, 1]
+        other[cursor[i]], number[cursor[i]] = j, s
+        other[cursor[j]], number[cursor[j]] = i, s
+        cursor[i] += 1
+        cursor[j] += 1
+    return at, other, number

@@ -1,0 +1,112 @@
+"""The local pass: project every constraint of a group and hand each vertex its share.
+
+Constraint c with corners k gives corner k the share w Σ_r A_rk p_r of the right-hand side [fratarcangeli2018, Eq. 14].
+Shares are written to slots that are grouped by vertex, so that `gather` reads them as one stream and needs no atomics:
+
+    group 0:  c0 c1 c2 ...        slots:  | vertex 0: ▪▪▪ | vertex 1: ▪▪ | vertex 2: ▪▪▪▪ | ...
+               └──┴── share ───────────────────▲
+
+The table of every local pass: vertices, operator, weights, parameters, slots, q, out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import types
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from .. import __version__
+from .simd import at, load4, store4
+from .team import floats, ints, phase_kernel, rows
+
+VERTICES = ROWS = PARAMETERS = 0  # stand-ins for what `local_pass` puts into copies of the template
+
+
+def project(z, parameters, p):  # stand-in likewise
+    """Nearest point of the constraint's set."""
+
+
+def _local_template(table, begin, end, iteration):
+    vertices, operator, weights, parameters = ints(table, 0), floats(table, 1), floats(table, 2), floats(table, 3)
+    slots, q, out = ints(table, 4), rows(table, 5), rows(table, 6)
+    z = np.empty((ROWS, 3), np.float32)
+    p = np.empty((ROWS, 3), np.float32)
+    for c in range(begin, end):
+        for r in range(ROWS):
+            x = y = w = np.float32(0.0)
+            for k in range(VERTICES):
+                a = operator[(c * ROWS + r) * VERTICES + k]
+                i = vertices[c * VERTICES + k]
+                x += a * q[i, 0]
+                y += a * q[i, 1]
+                w += a * q[i, 2]
+            z[r, 0], z[r, 1], z[r, 2] = x, y, w
+        project(z, parameters[c * PARAMETERS : (c + 1) * PARAMETERS], p)
+        for k in range(VERTICES):
+            x = y = w = np.float32(0.0)
+            for r in range(ROWS):
+                a = weights[c] * operator[(c * ROWS + r) * VERTICES + k]
+                x += a * p[r, 0]
+                y += a * p[r, 1]
+                w += a * p[r, 2]
+            i = slots[c * VERTICES + k]
+            out[i, 0], out[i, 1], out[i, 2], out[i, 3] = x, y, w, np.float32(0.0)
+
+
+def _project_template(z, parameters, p):
+    for c in range(z.shape[0]):
+        project(z[c], parameters[c], p[c])
+
+
+@cache
+def compiled_project(function: Callable) -> Callable:
+    """The user's `project`, compiled (lazily, for the array types it meets)."""
+    return njit(nogil=True, error_model="numpy")(function)
+
+
+@cache
+def local_pass(function: Callable, vertices: int, rows: int, parameters: int) -> phase_kernel:
+    """The local pass with `function` as its projection."""
+    return phase_kernel(_specialised(_local_template, function, VERTICES=vertices, ROWS=rows, PARAMETERS=parameters))
+
+
+@cache
+def project_pass(function: Callable) -> Callable:
+    """`function` over whole float64 arrays z (m, r, 3), parameters (m, k), p (m, r, 3)."""
+    return njit(nogil=True, cache=True, error_model="numpy")(_specialised(_project_template, function))
+
+
+def _specialised(template: Callable, function: Callable, **numbers: int) -> Callable:
+    """A copy of `template` with other globals, so that Numba inlines the projection.
+
+    Its name carries a digest of all that could change the machine code, because Numba looks its disk cache up by name
+    and knows nothing of globals.
+    """
+    try:
+        source = Path(inspect.getfile(function)).read_text(encoding="utf-8")
+    except (OSError, TypeError):  # typed at a prompt
+        source = repr((function.__code__.co_code, function.__code__.co_consts))
+    text = f"{__version__}|{function.__qualname__}|{sorted(numbers.items())}|{source}"
+    name = f"{template.__name__.strip('_')}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    scope = {**globals(), "project": compiled_project(function), **numbers}
+    copy = types.FunctionType(template.__code__, scope, name)
+    copy.__qualname__ = name
+    copy.__module__ = __name__
+    return copy
+
+
+@phase_kernel
+def gather(table, begin, end, iteration):
+    """base_i = constant_i + the shares of vertex i."""
+    slot_at, shares, constant, base = ints(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
+    for i in range(begin, end):
+        total = load4(constant, i)
+        for s in range(at(slot_at, i), at(slot_at, i + 1)):
+            total += load4(shares, s)
+        store4(base, i, total)

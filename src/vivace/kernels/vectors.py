@@ -1,0 +1,84 @@
+"""Whole-vector work around the sweeps: predict, reorder, update, add up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .simd import at, load4, store4
+from .team import doubles, floats, ints, phase_kernel, rows
+
+
+@phase_kernel
+def predict(table, begin, end, iteration):
+    """s = q + h v + h² a, and the part of b that stays: inertia s + drag q + pins [fratarcangeli2016, Alg. 1, l. 1]."""
+    q, v, acceleration, inertia, drag = rows(table, 0), rows(table, 1), rows(table, 2), floats(table, 3), floats(table, 4)
+    pin, target, s, constant = floats(table, 5), rows(table, 6), rows(table, 7), rows(table, 8)
+    h = floats(table, 9)[0]
+    for i in range(begin, end):
+        qi = load4(q, i)
+        si = qi + h * (load4(v, i) + h * load4(acceleration, i))
+        store4(s, i, si)
+        store4(constant, i, at(inertia, i) * si + at(drag, i) * qi + at(pin, i) * load4(target, i))
+
+
+@phase_kernel
+def add_viscous(table, begin, end, iteration):
+    """constant += factor K q, with K given by its off-diagonals: (K q)_i = Σ_j -K_ij (q_i - q_j)."""
+    indptr, indices, off = ints(table, 0), ints(table, 1), floats(table, 2)
+    q, constant = rows(table, 3), rows(table, 4)
+    factor = floats(table, 5)[0]
+    for i in range(begin, end):
+        qi = load4(q, i)
+        total = load4(constant, i)
+        for k in range(at(indptr, i), at(indptr, i + 1)):
+            total += (factor * at(off, k)) * (load4(q, at(indices, k)) - qi)
+        store4(constant, i, total)
+
+
+@phase_kernel
+def update(table, begin, end, iteration):
+    """v = (new - q) / h and q = new [fratarcangeli2016, Alg. 1, l. 8 and 9]."""
+    new, q, v, rate = rows(table, 0), rows(table, 1), rows(table, 2), floats(table, 3)[0]
+    for i in range(begin, end):
+        ni = load4(new, i)
+        store4(v, i, rate * (ni - load4(q, i)))
+        store4(q, i, ni)
+
+
+@phase_kernel
+def load_rows(table, begin, end, iteration):
+    """Two vectors into visiting order."""
+    order, a, b = ints(table, 0), rows(table, 1), rows(table, 2)
+    to_a, to_b = rows(table, 3), rows(table, 4)
+    for i in range(begin, end):
+        o = at(order, i)
+        store4(to_a, i, load4(a, o))
+        store4(to_b, i, load4(b, o))
+
+
+@phase_kernel
+def store_rows(table, begin, end, iteration):
+    """One vector back from visiting order."""
+    order, a, to = ints(table, 0), rows(table, 1), rows(table, 2)
+    for i in range(begin, end):
+        store4(to, at(order, i), load4(a, i))
+
+
+@phase_kernel
+def copy_rows(table, begin, end, iteration):
+    """to = a"""
+    a, to = rows(table, 0), rows(table, 1)
+    for i in range(begin, end):
+        store4(to, i, load4(a, i))
+
+
+@phase_kernel
+def watch(table, begin, end, iteration):
+    """Add up |residual|² in a fixed order; the first sweep sets what later ones are compared with."""
+    square, monitor, tolerance = floats(table, 0), doubles(table, 1), doubles(table, 2)[0]
+    total = 0.0
+    for i in range(begin, end):
+        total += np.float64(square[i])
+    monitor[0] = total
+    if iteration == 0:
+        monitor[1] = tolerance * tolerance * total

@@ -1,0 +1,125 @@
+"""A body, or several, ready to be simulated: vertices, masses, constraints, pins. Frozen; every change makes a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .constraints import ConstraintGroup, Role, make_group
+from .errors import InputError
+from .materials import Material, default_material
+from .mesh import Mesh
+
+EARTH = (0.0, -9.81, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Arrays that do not change during a simulation.
+
+        model = Model.of(mesh.cloth(100, 100), Cloth(density=0.2)).pin("top-corners")
+
+    masses     (n,) kg, all positive
+    groups     constraints, one group for each time they were added
+    gravity    (3,) m/s²
+    air        rate at which still air slows a vertex down (1/s)
+    viscosity  how long the material remembers its rate of strain (s): the damping force is viscosity x stiffness x rate.
+               It conserves linear momentum; being linear it also slows rigid rotation
+    """
+
+    mesh: Mesh
+    masses: np.ndarray
+    groups: tuple[ConstraintGroup, ...]
+    gravity: np.ndarray
+    air: float = 0.0
+    viscosity: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        mesh: Mesh,
+        material: Material | None = None,
+        *,
+        gravity: ArrayLike = EARTH,
+        air: float = 0.0,
+        viscosity: float = 0.0,
+    ) -> Model:
+        """Make `mesh` of `material` (default: by the kind of its elements)."""
+        material = default_material(mesh) if material is None else material
+        masses = np.asarray(material.masses(mesh), np.float64)
+        groups = tuple(material.constraints(mesh))
+        return cls(mesh, masses, groups, np.asarray(gravity, np.float64), air, viscosity)
+
+    def __post_init__(self) -> None:
+        n = self.mesh.n_vertices
+        if self.masses.shape != (n,):
+            raise InputError(f"masses must have shape ({n},), not {self.masses.shape}")
+        bad = np.flatnonzero(~(np.isfinite(self.masses) & (self.masses > 0)))
+        if len(bad):
+            raise InputError(
+                f"every vertex needs a positive, finite mass; vertex {bad[0]} has {self.masses[bad[0]]} kg "
+                f"({len(bad)} such vertices)"
+            )
+        if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
+            raise InputError(f"gravity must be three finite numbers in m/s², not {self.gravity.tolist()}")
+        for name, unit in (("air", "1/s"), ("viscosity", "s")):
+            value = getattr(self, name)
+            if not np.isfinite(value) or value < 0:
+                raise InputError(f"{name} damping must be finite and not negative, not {value} {unit}")
+        for array in (self.masses, self.gravity):
+            array.setflags(write=False)
+
+    @property
+    def n(self) -> int:
+        """How many vertices."""
+        return self.mesh.n_vertices
+
+    @property
+    def pinned(self) -> np.ndarray:
+        """The pinned vertices, in the order of their targets."""
+        pins = [group.vertices[:, 0] for group in self.groups if group.kind.role is Role.TARGET]
+        return np.concatenate(pins) if pins else np.zeros(0, np.int32)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Where the pins hold them at first, (p, 3)."""
+        pins = [group.parameters for group in self.groups if group.kind.role is Role.TARGET]
+        return np.concatenate(pins) if pins else np.zeros((0, 3))
+
+    def constrain(self, name: str, vertices: ArrayLike, stiffness: ArrayLike, **options) -> Model:
+        """Add constraints of a registered type; see `vivace list constraints`."""
+        group = make_group(name, self.mesh.vertices, vertices, stiffness, **options)
+        return replace(self, groups=(*self.groups, group))
+
+    def pin(
+        self,
+        where: str | Sequence[int] | np.ndarray,
+        *,
+        stiffness: float | None = None,
+        target: ArrayLike | None = None,
+    ) -> Model:
+        """Hold vertices (a group's name, or indices) at `target` (default: where they are at rest).
+
+        `stiffness` in N/m; by default a thousand times the stiffest weight in the model.
+        """
+        index = self.mesh.select(where)
+        twice = np.intersect1d(index, self.pinned)
+        if len(twice):
+            raise InputError(f"vertex {twice[0]} is pinned already; move its target instead")
+        if target is not None:
+            target = np.broadcast_to(np.asarray(target, np.float64), (len(index), 3))
+            if not np.isfinite(target).all():
+                raise InputError("pin targets must be finite")
+        if stiffness is None:
+            stiffness = 1e3 * max((self._stiffest(group) for group in self.groups), default=1e3)
+        return self.constrain("pin", index, stiffness, target=target)
+
+    @staticmethod
+    def _stiffest(group: ConstraintGroup) -> float:
+        """The largest diagonal entry that one constraint of the group adds to the matrix (N/m)."""
+        if not len(group) or group.kind.role is Role.TARGET:
+            return 0.0
+        return float((group.weights[:, None] * (group.operator**2).sum(axis=1)).max())

@@ -1,0 +1,259 @@
+"""The step.
+
+    mesh + materials ──► Model ──► Simulation.step()      1 predict   s = q + h v + h² M⁻¹ f
+                                                          2 colour    only when the constraints changed
+                                                          3 solve     sweeps until the budget is spent
+                                                          4 update    q, v
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .colouring import Colouring
+from .errors import InputError
+from .kernels.team import Job, Phase, check_threads
+from .kernels.vectors import add_viscous, predict, update
+from .model import Model
+from .solvers import Budget, Deadline, Solver, make_solver, relative_error
+from .solvers.layout import SMALL
+from .system import Frame, System
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a step did.
+
+    sweeps    how many
+    residual  norm of the residual (N) that the last sweep met
+    stopped   which limit ended it: "time", "iterations" or "tolerance"
+    stages    milliseconds of each stage, in order
+    colours   of the constraint graph; None for solvers that do not colour
+    energy    ε of the step at the result (J), computed when first asked for
+    """
+
+    number: int
+    sweeps: int
+    residual: float
+    stopped: str
+    stages: MappingProxyType[str, float]
+    colours: int | None
+    _system: System
+    _frame: Callable[[], Frame]
+    _positions: np.ndarray
+
+    @property
+    def ms(self) -> float:
+        """The whole step (ms)."""
+        return sum(self.stages.values())
+
+    @property
+    def ms_per_sweep(self) -> float:
+        return self.stages["solve"] / self.sweeps
+
+    @property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self._positions).all())
+
+    @cached_property
+    def energy(self) -> float:
+        return self._system.energy(self._positions.astype(np.float64), self._frame())
+
+    @cached_property
+    def relative_error(self) -> float:
+        """Against the converged minimum of this step: takes seconds, see `vivace.solvers.reference`."""
+        return relative_error(self._system, self._frame(), self._positions.astype(np.float64))
+
+
+class Simulation:
+    """A model in motion.
+
+        sim = Simulation(model, solver="vivace", budget=Budget(ms=8), time_step=1 / 30)
+        report = sim.step()
+        sim.positions
+
+    solver     a name, "name:option=value", ("name", {options}) or a Solver
+    budget     a Budget, or a number of milliseconds
+    time_step  h (s)
+    threads    default: one for each core. The result does not depend on it (with a budget of iterations)
+    seed       of the colouring
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        solver: str | tuple[str, dict] | Solver = "vivace",
+        budget: Budget | float = 8.0,
+        time_step: float = 1 / 30,
+        threads: int | None = None,
+        seed: int = 0,
+    ):
+        self.solver = make_solver(solver)
+        self.budget = budget if isinstance(budget, Budget) else Budget(ms=budget)
+        self.threads, self.seed = check_threads(threads), seed
+        self.system = System(model, time_step)
+        self.model = model
+        n = model.n
+        self._q, self._v = _rows(model.mesh.vertices), np.zeros((n, 4), np.float32)
+        self._s, self._new, self._constant, self._target = (np.zeros((n, 4), np.float32) for _ in range(4))
+        self._acceleration = np.zeros((n, 4), np.float32)
+        self._forces = np.zeros((n, 3))
+        self._targets = model.targets.copy()
+        self.frames = 0
+        self._prepared = False
+        self._after_ns = 0  # what the stages after the solver took lately
+        self._make_jobs()
+        self.apply_forces(self._forces)
+
+    # --- what a user reads and writes ---------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds."""
+        return self.frames * self.system.h
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Positions of the vertices (n, 3), m: a copy."""
+        return self._q[:, :3].copy()
+
+    @positions.setter
+    def positions(self, value: ArrayLike) -> None:
+        self._q[:, :3] = _checked("positions", value, self._q[:, :3].shape)
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Velocities of the vertices (n, 3), m/s: a copy."""
+        return self._v[:, :3].copy()
+
+    @velocities.setter
+    def velocities(self, value: ArrayLike) -> None:
+        self._v[:, :3] = _checked("velocities", value, self._v[:, :3].shape)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Where the pins hold `model.pinned` (p, 3), m: a copy; assign to move them."""
+        return self._targets.copy()
+
+    @targets.setter
+    def targets(self, value: ArrayLike) -> None:
+        self._targets[:] = _checked("targets", value, self._targets.shape)
+
+    def apply_forces(self, forces: ArrayLike) -> None:
+        """External forces on the vertices (n, 3), N, from now on; gravity comes on top."""
+        self._forces = _checked("forces", forces, (self.model.n, 3)).astype(np.float64)
+        self._acceleration[:, :3] = self.model.gravity + self._forces / self.model.masses[:, None]
+
+    @property
+    def colouring(self) -> Colouring | None:
+        """The colouring in use; None before the first step, or when the solver does not colour."""
+        return self.solver.colouring
+
+    # --- the step -------------------------------------------------------------------------------------------------
+
+    def step(self, budget: Budget | float | None = None) -> Report:
+        """Advance by one time step."""
+        if budget is None:
+            budget = self.budget
+        elif not isinstance(budget, Budget):
+            budget = Budget(ms=budget)
+        clock = _StageClock()
+
+        self._predict()
+        clock.end("predict")
+
+        if not self._prepared:
+            self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
+            self._prepared = True
+            clock.end("colour")
+            clock.restart_budget()  # a new constraint graph is set-up, not part of a frame's budget
+        else:
+            clock.end("colour")
+
+        deadline = Deadline.of(budget, reserve_ns=self._after_ns, start_ns=clock.start_ns)
+        outcome = self.solver.solve(self._s, self._constant, self._new, deadline)
+        clock.end("solve")
+
+        frame = self._frame_getter()
+        self._update()
+        self.frames += 1
+        self._after_ns = clock.end("update")
+        colours = self.colouring.count if self.colouring else None
+        return Report(
+            *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages, colours),
+            *(self.system, frame, self._q[:, :3].copy()),
+        )
+
+    def _predict(self) -> None:
+        pinned = self.model.pinned
+        self._target[pinned, :3] = self._targets
+        self._predict_job.run()
+
+    def _update(self) -> None:
+        self._update_job.run()
+
+    def _make_jobs(self) -> None:
+        system, n = self.system, self.model.n
+        single = [np.ascontiguousarray(a, np.float32) for a in (system.inertia, system.drag, system.pin_weight)]
+        arrays = (self._q, self._v, self._acceleration, *single, self._target, self._s, self._constant)
+        h = np.array([system.h], np.float32)
+        phases = [Phase(predict, (*arrays, h), 0, n)]
+        if system.viscous:
+            off = system.stiffness_off
+            factor = np.array([-system.viscous], np.float32)
+            values = off.data.astype(np.float32)
+            arrays = (off.indptr, off.indices, values, self._q, self._constant, factor)
+            phases.append(Phase(add_viscous, arrays, 0, n))
+        threads = self.threads if n > SMALL else 1
+        self._predict_job = Job(phases, threads)
+        rate = np.array([1.0 / system.h], np.float32)
+        self._update_job = Job([Phase(update, (self._new, self._q, self._v, rate), 0, n)], threads)
+
+    def _frame_getter(self) -> Callable[[], Frame]:
+        """This step's data, in float64 when somebody asks."""
+        s, previous, targets = self._s.copy(), self._q.copy(), self._targets.copy()
+        return lambda: Frame(s[:, :3].astype(np.float64), previous[:, :3].astype(np.float64), targets)
+
+
+class _StageClock:
+    """Milliseconds of each stage, and the moment the budget started to run."""
+
+    def __init__(self) -> None:
+        self.start_ns = self._last = time.perf_counter_ns()
+        self._stages: dict[str, float] = {}
+
+    def end(self, name: str) -> int:
+        now = time.perf_counter_ns()
+        spent, self._last = now - self._last, now
+        self._stages[name] = spent / 1e6
+        return spent
+
+    def restart_budget(self) -> None:
+        self.start_ns = time.perf_counter_ns()
+
+    @property
+    def stages(self) -> MappingProxyType[str, float]:
+        return MappingProxyType(self._stages)
+
+
+def _rows(points: np.ndarray) -> np.ndarray:
+    out = np.zeros((len(points), 4), np.float32)
+    out[:, :3] = points
+    return out
+
+
+def _checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    array = np.asarray(value)
+    if array.shape != shape:
+        raise InputError(f"{name} must have shape {shape}, not {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} must be finite; vertex {int(np.argwhere(~np.isfinite(array))[0, 0])} is not")
+    return array

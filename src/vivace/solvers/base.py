@@ -1,0 +1,134 @@
+"""What a solver is. To add one: a file beside this one, a class with `prepare` and `solve`, one decorator.
+
+`prepare` is called when the system is new or its constraints have changed: colour, lay out, factorise. `solve` is called
+every step and must leave finite positions behind whatever the budget, at least one sweep's worth.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import MISSING, dataclass, fields
+from typing import ClassVar
+
+import numpy as np
+
+from ..colouring import Colouring
+from ..errors import InputError
+from ..registry import Registry
+from ..system import System
+
+MOST_ITERATIONS = 10_000  # where nothing but a tolerance would stop a solver
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop: the first limit that is met. At least one must be given.
+
+    ms          wall-clock time of a whole step (ms), prediction and update included
+    iterations  sweeps a step
+    tolerance   norm of the residual the sweep sees, relative to that of the first sweep
+    """
+
+    ms: float | None = None
+    iterations: int | None = None
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.ms is None and self.iterations is None and self.tolerance is None:
+            raise InputError("a budget needs ms, iterations or tolerance")
+        if self.ms is not None and not (np.isfinite(self.ms) and self.ms > 0):
+            raise InputError(f"a budget's ms must be positive, not {self.ms!r}")
+        whole = isinstance(self.iterations, (int, np.integer)) and not isinstance(self.iterations, bool)
+        if self.iterations is not None and not (whole and self.iterations >= 1):
+            raise InputError(f"a budget's iterations must be a whole number of at least 1, not {self.iterations!r}")
+        if self.tolerance is not None and not (np.isfinite(self.tolerance) and 0 < self.tolerance < 1):
+            raise InputError(f"a budget's tolerance must lie between 0 and 1, not {self.tolerance!r}")
+
+    @property
+    def most_iterations(self) -> int:
+        if self.iterations is not None:
+            return int(self.iterations)
+        return MOST_ITERATIONS if self.ms is None else 2**31
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A budget that has started to run: solvers stop between sweeps, before `at_ns` would be missed."""
+
+    budget: Budget
+    at_ns: int | None  # on the clock of time.perf_counter_ns
+
+    @classmethod
+    def of(cls, budget: Budget, *, reserve_ns: int = 0, start_ns: int | None = None) -> Deadline:
+        """Start now (or at `start_ns`), keeping `reserve_ns` for what comes after the solver."""
+        if budget.ms is None:
+            return cls(budget, None)
+        start = time.perf_counter_ns() if start_ns is None else start_ns
+        return cls(budget, start + int(budget.ms * 1e6) - reserve_ns)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a solve did. `residual`: norm of the residual (N) that the last sweep met, vertex by vertex."""
+
+    sweeps: int
+    residual: float
+    stopped: str  # "time", "iterations" or "tolerance"
+
+
+class Solver(ABC):
+    """Options are the fields of the dataclass; each documents its range in the class docstring."""
+
+    name: ClassVar[str] = ""
+    colouring: Colouring | None = None  # of the current system, for solvers that colour
+
+    @abstractmethod
+    def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        """Get ready for `system`; everything that depends on its constraints but not on its state."""
+
+    @abstractmethod
+    def solve(self, s: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """Minimise the step's energy from the prediction s; write the positions to `out`.
+
+        All are (n, 4) float32 in the order of the mesh; `constant` is `System.constant`.
+        """
+
+
+SOLVERS: Registry[type[Solver]] = Registry("solver")
+
+
+def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
+    """A solver from its name, ("name", {options}), "name:option=value,..." or itself."""
+    if isinstance(what, Solver):
+        return what
+    name, options = what if isinstance(what, tuple) else (what, {})
+    if not options and isinstance(name, str) and ":" in name:
+        name, _, text = name.partition(":")
+        options = dict(_option(part) for part in text.split(",") if part)
+    cls = SOLVERS[name]
+    known = {item.name for item in fields(cls)}  # type: ignore[arg-type]
+    for key in options:
+        if key not in known:
+            raise InputError(f"solver {name!r} has no option {key!r}; its options: {', '.join(sorted(known)) or 'none'}")
+    return cls(**options)
+
+
+def _option(text: str) -> tuple[str, object]:
+    key, separator, value = text.partition("=")
+    if not separator:
+        raise InputError(f"a solver's option is written name=value, not {text!r}")
+    for convert in (int, float):
+        try:
+            return key.strip(), convert(value)
+        except ValueError:
+            continue
+    return key.strip(), {"true": True, "false": False}.get(value.strip().lower(), value.strip())
+
+
+def options_of(cls: type[Solver]) -> dict[str, object]:
+    """Option names and defaults of a registered solver."""
+    return {
+        item.name: (item.default if item.default is not MISSING else None)
+        for item in fields(cls)  # type: ignore[arg-type]
+    }

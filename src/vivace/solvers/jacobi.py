@@ -1,0 +1,43 @@
+"""Jacobi: every vertex at once from the last iterate [fratarcangeli2018, section 1.2.1]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels.sweep import sweep_jacobi
+from ..kernels.team import Phase
+from ..kernels.vectors import copy_rows
+from ..system import System
+from .base import SOLVERS
+from .layout import Layout
+from .ordering import morton_rank
+from .sweeping import SweepingSolver, check_omega
+
+
+@SOLVERS.register("jacobi")
+@dataclass(eq=False)
+class Jacobi(SweepingSolver):
+    """Parallel Jacobi, the baseline of the papers.
+
+    omega  under-relaxation, (0, 1]. At 1 it may diverge on tetrahedra, whose matrix is not diagonally dominant
+           [fratarcangeli2018, section 2.2.2]
+    """
+
+    omega: float = 1.0
+
+    name = "jacobi"
+
+    def __post_init__(self) -> None:
+        check_omega(self.omega, 1.0)
+
+    def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
+        return np.argsort(morton_rank(system.model.mesh.vertices))
+
+    def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
+        new = np.zeros_like(layout.q)
+        omega = np.array([self.omega], np.float32)
+        arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, omega, new)
+        return [Phase(sweep_jacobi, arrays, 0, layout.n), Phase(copy_rows, (new, layout.q), 0, layout.n)]

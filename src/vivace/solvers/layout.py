@@ -1,0 +1,93 @@
+"""A system's arrays as the sweeps read them: float32, rows of four, in the order in which vertices are visited.
+
+Every sweeping solver uses this one layout, so comparisons between them compare algorithms and not data structures.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..constraints import ConstraintGroup
+from ..kernels.assemble import assign_slots, count_corners, pair_springs, split_rows
+from ..kernels.local import gather, local_pass
+from ..kernels.team import Job, Phase
+from ..kernels.vectors import load_rows, store_rows
+from ..system import System
+
+SMALL = 20_000  # vertices below which a helper thread is not woken for copying
+
+
+class Layout:
+    """`order[i]` is the vertex visited i-th. `freeze_springs`: project springs once a sweep, like everything else."""
+
+    def __init__(self, system: System, order: np.ndarray, threads: int, *, freeze_springs: bool = False):
+        n = system.n
+        self.system, self.threads, self.n = system, threads, n
+        self.order = np.ascontiguousarray(order, np.int32)
+        self.rank = np.empty(n, np.int32)
+        self.rank[self.order] = np.arange(n, dtype=np.int32)
+
+        inline = [] if freeze_springs else system.springs
+        pairs = np.concatenate([g.vertices for g in inline]) if inline else np.zeros((0, 2), np.int32)
+        weights = np.concatenate([g.weights for g in inline]) if inline else np.zeros(0)
+        lengths = np.concatenate([g.parameters[:, 0] for g in inline]) if inline else np.zeros(0)
+        spring_at, other, number = pair_springs(n, pairs)
+        off = system.off
+        # The arrays of kernels.sweep, in its order: springs first, then the other neighbours.
+        self.rows = split_rows(
+            *(self.order, self.rank, off.indptr, off.indices, off.data),
+            *(spring_at, other, weights[number], lengths[number]),
+            np.array([2 * len(pairs), off.nnz], np.int64),
+        )
+        self.tie = system.tie[self.order].astype(np.float32)
+        self.inverse = (1.0 / system.diagonal[self.order]).astype(np.float32)
+        self.diagonal = system.diagonal[self.order].astype(np.float32)
+        self.constant = np.zeros((n, 4), np.float32)
+        self.q = np.zeros((n, 4), np.float32)
+        self.square = np.zeros(n, np.float32)  # |residual|² that the last sweep met at each vertex
+
+        groups = [*(system.springs if freeze_springs else []), *system.projected]
+        self.base = np.zeros((n, 4), np.float32) if groups else self.constant
+        self.local_phases = self._local_phases(groups) if groups else []
+
+    def _local_phases(self, groups: list[ConstraintGroup]) -> list[Phase]:
+        counts = np.zeros(self.n, np.int32)
+        for group in groups:
+            count_corners(counts, group.vertices, self.rank)
+        slot_at = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        shares = np.zeros((int(slot_at[-1]), 4), np.float32)
+        cursor = slot_at[:-1].copy()
+        phases = []
+        for group in groups:
+            kind = group.kind
+            # Neighbours in memory should be neighbours in the mesh: visit constraints in the order of their vertices.
+            visit = np.argsort(self.rank[group.vertices].min(axis=1), kind="stable")
+            arrays = (
+                self.rank[group.vertices[visit]].ravel(),
+                group.operator[visit].astype(np.float32).ravel(),
+                group.weights[visit].astype(np.float32),
+                group.parameters[visit].astype(np.float32).ravel(),
+                assign_slots(cursor, group.vertices[visit], self.rank).ravel(),
+                self.q,
+                shares,
+            )
+            kernel = kind.kernel or local_pass(kind.project, kind.vertices, kind.rows, len(kind.parameters))
+            phases.append(Phase(kernel, arrays, 0, len(group)))
+        return [*phases, Phase(gather, (slot_at, shares, self.constant, self.base), 0, self.n)]
+
+    def load(self, s: np.ndarray, constant: np.ndarray) -> None:
+        """Bring the step's data into visiting order; q starts at s."""
+        arrays = (self.order, s, constant, self.q, self.constant)
+        Job([Phase(load_rows, arrays, 0, self.n)], self._copy_threads).run()
+
+    def store(self, out: np.ndarray) -> None:
+        """Write q back in the order of the mesh."""
+        Job([Phase(store_rows, (self.order, self.q, out), 0, self.n)], self._copy_threads).run()
+
+    @property
+    def _copy_threads(self) -> int:
+        return self.threads if self.n > SMALL else 1
+
+    def residual(self) -> float:
+        """Norm of the residual that the last sweep met (N)."""
+        return float(np.sqrt(self.square.sum(dtype=np.float64)))

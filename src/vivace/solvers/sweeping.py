@@ -1,0 +1,65 @@
+"""What the sweeping solvers share: one layout, one job of phases, one way to stop."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import InputError
+from ..kernels.team import Job, Phase
+from ..kernels.vectors import watch
+from ..system import System
+from .base import Deadline, Outcome, Solver
+from .layout import Layout
+
+
+class SweepingSolver(Solver):
+    """A solver whose iteration is: project the constraints (where springs do not do it themselves), then sweep."""
+
+    freeze_springs = False
+    layout: Layout | None = None
+
+    @abstractmethod
+    def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
+        """The order in which a sweep visits the vertices."""
+
+    @abstractmethod
+    def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
+        """One sweep over layout.q."""
+
+    def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        order = self.visiting_order(system, threads, seed)
+        self.layout = layout = Layout(system, order, threads, freeze_springs=self.freeze_springs)
+        phases = [*layout.local_phases, *self.sweep_phases(layout)]
+        self._job = Job(phases, threads)
+        self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(1)
+        last = Phase(watch, (layout.square, self._monitor, self._tolerance), 0, layout.n, serial=True)
+        self._watched_job = Job([*phases, last], threads, self._monitor)
+
+    def solve(self, s: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        if self.layout is None:
+            raise InputError(f"solver {self.name!r} has not been prepared for a system")
+        self.layout.load(s, constant)
+        budget = deadline.budget
+        if budget.tolerance is None:
+            job = self._job
+        else:
+            job = self._watched_job
+            self._tolerance[0] = budget.tolerance
+            self._monitor[:] = 1.0, 0.0
+        sweeps = job.run(budget.most_iterations, deadline.at_ns)
+        self.layout.store(out)
+        if budget.tolerance is not None and self._monitor[0] <= self._monitor[1]:
+            stopped = "tolerance"
+        else:
+            stopped = "iterations" if sweeps >= budget.most_iterations else "time"
+        return Outcome(sweeps, self.layout.residual(), stopped)
+
+
+def check_omega(omega: float, below: float) -> None:
+    """Relaxation must be a number in (0, below]."""
+    number = isinstance(omega, (int, float, np.number)) and not isinstance(omega, bool)
+    if not number or not 0 < omega <= below:
+        raise InputError(f"the relaxation omega must lie in (0, {below:g}], not {omega!r}")

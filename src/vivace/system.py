@@ -1,0 +1,170 @@
+"""The problem of one time step, in float64: the matrix Y, the energy that a step minimises, and its gradient.
+
+With the prediction s = q_n + h v_n + h² M⁻¹ f the new positions minimise [fratarcangeli2018, Eq. 12 and 13]
+
+    ε(q) = 1/(2h²) ‖q - s‖²_M + air/(2h) ‖q - q_n‖²_M + viscosity/(2h) ‖q - q_n‖²_K + Σ_c w_c/2 ‖A_c q - p_c‖²
+
+where K = Σ w AᵀA without the pins. The two damping terms are Rayleigh's dissipation in implicit Euler; they are
+quadratic, so they join the constant matrix and cannot make a step unstable. For fixed p the minimum solves
+
+    Y q = b,   Y = (1/h² + air/h) M + (1 + viscosity/h) K + W_pins,   b = constant + Σ w Aᵀ p.
+
+Y acts on the three coordinates alike: it is stored as an n x n matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from .constraints import ConstraintGroup, Role
+from .errors import InputError
+from .kernels.local import project_pass
+from .model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One time step's data: prediction s, last positions q_n (n, 3) and pin targets (p, 3)."""
+
+    s: np.ndarray
+    previous: np.ndarray
+    targets: np.ndarray
+
+
+class System:
+    """Matrix, energy and gradient of a model at a time step of h seconds."""
+
+    def __init__(self, model: Model, h: float):
+        if isinstance(h, bool) or not isinstance(h, (int, float, np.number)) or not np.isfinite(h) or h <= 0:
+            raise InputError(f"the time step must be a positive number of seconds, not {h!r}")
+        self.model, self.h = model, float(h)
+        inner = [group for group in model.groups if group.kind.role is not Role.TARGET and len(group)]
+        self.springs = [group for group in inner if group.kind.role is Role.SPRING]
+        self.projected = [group for group in inner if group.kind.role is Role.PROJECTED]
+        self.quadratic = [group for group in inner if group.kind.role is Role.QUADRATIC]
+        self.pins = [group for group in model.groups if group.kind.role is Role.TARGET and len(group)]
+        self.stiffness_off, self.stiffness_diagonal = _assemble(model.n, inner)
+        self.pin_weight = np.zeros(model.n)
+        for group in self.pins:
+            np.add.at(self.pin_weight, group.vertices[:, 0], group.weights)
+        self.inertia = model.masses / h**2
+        self.drag = model.air * model.masses / h
+        self.viscous = model.viscosity / h  # factor on K
+        self.off = self.stiffness_off * (1.0 + self.viscous)  # CSR, no diagonal
+        self.tie = self.inertia + self.drag + self.pin_weight  # what holds a vertex to the world, not to its neighbours
+        self.diagonal = self.tie + (1.0 + self.viscous) * self.stiffness_diagonal
+
+    @property
+    def n(self) -> int:
+        return self.model.n
+
+    @cached_property
+    def matrix(self) -> sp.csr_matrix:
+        """Y."""
+        return (self.off + sp.diags(self.diagonal)).tocsr()
+
+    @property
+    def graph(self) -> tuple[np.ndarray, np.ndarray]:
+        """Who shares a constraint with whom: the pattern of Y as CSR (indptr, indices)."""
+        return self.off.indptr, self.off.indices
+
+    def frame(self, q: np.ndarray, v: np.ndarray, acceleration: np.ndarray, targets: np.ndarray) -> Frame:
+        """The prediction from positions, velocities and external accelerations (n, 3)."""
+        return Frame(q + self.h * v + self.h**2 * acceleration, q, targets)
+
+    def constant(self, frame: Frame) -> np.ndarray:
+        """The part of b that no projection changes (n, 3)."""
+        b = self.inertia[:, None] * frame.s + self.drag[:, None] * frame.previous
+        if self.viscous:
+            b += self.viscous * self._stiffness_times(frame.previous)
+        start = 0
+        for group in self.pins:
+            held = frame.targets[start : start + len(group)]
+            np.add.at(b, group.vertices[:, 0], group.weights[:, None] * held)
+            start += len(group)
+        return b
+
+    def right_hand_side(self, q: np.ndarray, frame: Frame) -> np.ndarray:
+        """b with the projections at q (n, 3)."""
+        b = self.constant(frame)
+        for group in (*self.springs, *self.projected):
+            p = project(group, group.measure(q))
+            shares = np.einsum("m,mrk,mrc->mkc", group.weights, group.operator, p)
+            index = group.vertices.ravel()
+            for c in range(3):
+                b[:, c] += np.bincount(index, shares[:, :, c].ravel(), minlength=self.n)
+        return b
+
+    def energy(self, q: np.ndarray, frame: Frame) -> float:
+        """ε(q) in joules."""
+        total = 0.5 * float(self.inertia @ _squares(q - frame.s))
+        moved = q - frame.previous
+        if self.drag.any():
+            total += 0.5 * float(self.drag @ _squares(moved))
+        if self.viscous:
+            total += 0.5 * self.viscous * float(np.sum(moved * self._stiffness_times(moved)))
+        start = 0
+        for group in self.pins:
+            held = frame.targets[start : start + len(group)]
+            total += 0.5 * float(group.weights @ _squares(q[group.vertices[:, 0]] - held))
+            start += len(group)
+        return total + self.potential(q)
+
+    def potential(self, q: np.ndarray) -> float:
+        """The elastic part of ε: what the constraints other than pins store (J)."""
+        total = 0.0
+        for group in (*self.springs, *self.projected, *self.quadratic):
+            z = group.measure(q)
+            if group.kind.role is not Role.QUADRATIC:
+                z = z - project(group, z)
+            total += 0.5 * float(group.weights @ np.einsum("mrc,mrc->m", z, z))
+        return total
+
+    def gradient(self, q: np.ndarray, frame: Frame) -> np.ndarray:
+        """∇ε(q) = Y q - b(q), (n, 3) in newtons. The projections' own derivative drops out: p is the nearest point."""
+        return self.matrix @ q - self.right_hand_side(q, frame)
+
+    def _stiffness_times(self, x: np.ndarray) -> np.ndarray:
+        return self.stiffness_off @ x + self.stiffness_diagonal[:, None] * x
+
+
+def project(group: ConstraintGroup, z: np.ndarray) -> np.ndarray:
+    """p of every constraint of a group for its measures z (m, r, 3), in float64."""
+    p = np.empty_like(z)
+    assert group.kind.project is not None
+    project_pass(group.kind.project)(z, group.parameters, p)
+    return p
+
+
+def _squares(x: np.ndarray) -> np.ndarray:
+    return np.einsum("ic,ic->i", x, x)
+
+
+def _assemble(n: int, groups: list[ConstraintGroup]) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Σ w AᵀA as (CSR without the diagonal, diagonal). Entries that cancel stay: they are edges of the graph."""
+    diagonal = np.zeros(n)
+    first, second, values = [], [], []
+    for group in groups:
+        a, w, vertices = group.operator, group.weights, group.vertices
+        for k in range(group.kind.vertices):
+            diagonal += np.bincount(vertices[:, k], w * np.einsum("mr,mr->m", a[:, :, k], a[:, :, k]), minlength=n)
+            for other in range(k):
+                first.append(vertices[:, k])
+                second.append(vertices[:, other])
+                values.append(w * np.einsum("mr,mr->m", a[:, :, k], a[:, :, other]))
+    if not first:
+        return sp.csr_matrix((n, n)), diagonal
+    i, j = np.concatenate(first), np.concatenate(second)
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    upper = sp.coo_matrix((np.concatenate(values), (low, high)), shape=(n, n)).tocsr()
+    upper.sum_duplicates()
+    # Mirrored by hand: scipy's addition would drop the explicit zeros.
+    upper = upper.tocoo()
+    i, j = np.concatenate([upper.row, upper.col]), np.concatenate([upper.col, upper.row])
+    off = sp.coo_matrix((np.concatenate([upper.data, upper.data]), (i, j)), shape=(n, n)).tocsr()
+    off.sort_indices()
+    return off, diagonal
