@@ -47,7 +47,7 @@ class Report:
     colours: int | None
     _system: System
     _frame: Callable[[], Frame]
-    _positions: np.ndarray
+    _rows: np.ndarray
 
     @property
     def ms(self) -> float:
@@ -60,16 +60,26 @@ class Report:
 
     @property
     def finite(self) -> bool:
-        return bool(np.isfinite(self._positions).all())
+        return bool(np.isfinite(self._rows).all())
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Where this step ended (n, 3), m."""
+        return self._rows[:, :3]
+
+    @property
+    def frame(self) -> Frame:
+        """The problem this step solved, in float64."""
+        return self._frame()
 
     @cached_property
     def energy(self) -> float:
-        return self._system.energy(self._positions.astype(np.float64), self._frame())
+        return self._system.energy(self.positions.astype(np.float64), self.frame)
 
     @cached_property
     def relative_error(self) -> float:
         """Against the converged minimum of this step: takes seconds, see `vivace.solvers.reference`."""
-        return relative_error(self._system, self._frame(), self._positions.astype(np.float64))
+        return relative_error(self._system, self.frame, self.positions.astype(np.float64))
 
 
 class Simulation:
@@ -189,7 +199,7 @@ class Simulation:
         colours = self.colouring.count if self.colouring else None
         return Report(
             *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages, colours),
-            *(self.system, frame, self._q[:, :3].copy()),
+            *(self.system, frame, self._q.copy()),
         )
 
     def _predict(self) -> None:

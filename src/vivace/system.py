@@ -73,8 +73,10 @@ class System:
         return self.off.indptr, self.off.indices
 
     def frame(self, q: np.ndarray, v: np.ndarray, acceleration: np.ndarray, targets: np.ndarray) -> Frame:
-        """The prediction from positions, velocities and external accelerations (n, 3)."""
-        return Frame(q + self.h * v + self.h**2 * acceleration, q, targets)
+        """The prediction from positions, velocities and external accelerations (n, 3); pinned vertices at their targets."""
+        s = q + self.h * v + self.h**2 * acceleration
+        s[self.model.pinned] = targets
+        return Frame(s, q, targets)
 
     def constant(self, frame: Frame) -> np.ndarray:
         """The part of b that no projection changes (n, 3)."""

@@ -14,9 +14,7 @@ from .graph import as_colours, as_graph
 PASSES = 16  # nearly all moves are made in the first two or three
 
 
-def balanced(
-    indptr: np.ndarray, indices: np.ndarray, colouring: Colouring, *, threads: int | None = None
-) -> Colouring:
+def balanced(indptr: np.ndarray, indices: np.ndarray, colouring: Colouring, *, threads: int | None = None) -> Colouring:
     """Return a colouring with as many colours and more even sizes: vertices move from fuller to emptier colours.
 
     A vertex moves to the smallest colour that none of its neighbours has, when that is smaller than its own by two

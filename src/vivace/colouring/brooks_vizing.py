@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 
 import numpy as np
 
 from ..errors import InputError
 from ..kernels.colour_brooks_vizing import propose, resolve
 from ..kernels.colour_serial import degree_range, palette_offsets
-from .core import COLOURINGS
+from .core import colouring
 from .rounds import all_vertices, new_counts, run_rounds
 
 
-@COLOURINGS.register("brooks-vizing")
+@colouring("brooks-vizing")
 def brooks_vizing(
     indptr: np.ndarray,
     indices: np.ndarray,
@@ -33,14 +32,32 @@ def brooks_vizing(
     """
     if shrink is None:
         shrink = max(2, degree_range(indptr)[0])
-    if isinstance(shrink, bool) or not isinstance(shrink, Real) or not 1 <= shrink < math.inf:
+    if (
+        isinstance(shrink, bool)
+        or not isinstance(shrink, (int, float, np.integer, np.floating))
+        or not 1 <= shrink < math.inf
+    ):
         raise InputError(f"shrink must be a finite number from 1, not {shrink!r}")
     n = len(indptr) - 1
     offsets = palette_offsets(indptr)
     active, live_end, reach, tentative, colours = np.empty((5, n), np.int32)
     counts, live, free = new_counts(n), np.empty_like(indices), np.empty(offsets[-1], np.uint64)
     settings, seeds = np.array([shrink, heuristic], np.float64), np.array([seed], np.int64)
-    arrays = (indptr, indices, offsets, active, counts, live, live_end, free, reach, colours, tentative, settings, seeds)
+    arrays = (
+        indptr,
+        indices,
+        offsets,
+        active,
+        counts,
+        live,
+        live_end,
+        free,
+        reach,
+        colours,
+        tentative,
+        settings,
+        seeds,
+    )
     # With the heuristic the highest uncoloured index wins, so there are n rounds at most.
     limit = n if heuristic else 100 * n + 10_000
     rounds = run_rounds(all_vertices((propose, resolve), arrays, n), counts, threads, limit)

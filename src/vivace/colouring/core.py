@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -69,28 +69,23 @@ class Colouring:
         return order.astype(np.int32), pointers
 
 
-class Colourings(Registry[Callable[..., Colouring]]):
-    """The algorithms by name. Registering one wraps what all share: its result becomes a Colouring."""
-
-    def register(self, name: str) -> Callable[[Algorithm], Callable[..., Colouring]]:
-        add = super().register(name)
-
-        def wrap(algorithm: Algorithm) -> Callable[..., Colouring]:
-            def run(indptr: np.ndarray, indices: np.ndarray, *, seed: int, threads: int, **options: Any) -> Colouring:
-                if len(indptr) == 1:
-                    return Colouring(np.zeros(0, np.int32), 0, 0, name, seed)
-                colours, rounds = algorithm(indptr, indices, seed=seed, threads=threads, **options)
-                return Colouring(colours, close_gaps(colours), rounds, name, seed)
-
-            run.__name__, run.__doc__ = algorithm.__name__, algorithm.__doc__
-            run.__wrapped__ = algorithm
-            add(run)
-            return algorithm
-
-        return wrap
+COLOURINGS: Registry[Callable[..., Colouring]] = Registry("colouring")
 
 
-COLOURINGS = Colourings("colouring")
+def colouring(name: str) -> Callable[[Algorithm], Callable[..., Colouring]]:
+    """Decorator: register an algorithm that returns (colours, rounds), wrapped in what all of them share."""
+
+    def wrap(algorithm: Algorithm) -> Callable[..., Colouring]:
+        @wraps(algorithm)
+        def run(indptr: np.ndarray, indices: np.ndarray, *, seed: int, threads: int, **options: Any) -> Colouring:
+            if len(indptr) == 1:
+                return Colouring(np.zeros(0, np.int32), 0, 0, name, seed)
+            colours, rounds = algorithm(indptr, indices, seed=seed, threads=threads, **options)
+            return Colouring(colours, close_gaps(colours), rounds, name, seed)
+
+        return COLOURINGS.register(name)(run)
+
+    return wrap
 
 
 @lru_cache

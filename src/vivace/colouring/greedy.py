@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels import colour_serial
-from .core import COLOURINGS
+from .core import colouring
 
 
-@COLOURINGS.register("greedy")
+@colouring("greedy")
 def greedy(indptr: np.ndarray, indices: np.ndarray, *, seed: int, threads: int) -> tuple[np.ndarray, int]:
     """[fratarcangeli2013, Alg. 1] in the order of the vertex numbers; the seed and the threads are not used."""
     return colour_serial.greedy(indptr, indices, np.arange(len(indptr) - 1, dtype=np.int32)), 1
 
 
-@COLOURINGS.register("greedy-largest-first")
+@colouring("greedy-largest-first")
 def greedy_largest_first(indptr: np.ndarray, indices: np.ndarray, *, seed: int, threads: int) -> tuple[np.ndarray, int]:
     """The same from the largest degree to the smallest [welsh1967]; the seed and the threads are not used."""
     order = np.argsort(-np.diff(indptr), kind="stable").astype(np.int32)
     return colour_serial.greedy(indptr, indices, order), 1
 
 
-@COLOURINGS.register("greedy-smallest-last")
+@colouring("greedy-smallest-last")
 def greedy_smallest_last(indptr: np.ndarray, indices: np.ndarray, *, seed: int, threads: int) -> tuple[np.ndarray, int]:
     """The same in smallest-last order [fratarcangeli2013, Section 3.1]; the seed and the threads are not used.
 

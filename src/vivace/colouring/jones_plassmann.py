@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.colour_independent import commit, select_heaviest, start
-from .core import COLOURINGS
+from .core import colouring
 from .rounds import all_vertices, new_counts, run_rounds
 
 
-@COLOURINGS.register("jones-plassmann")
+@colouring("jones-plassmann")
 def jones_plassmann(indptr: np.ndarray, indices: np.ndarray, *, seed: int, threads: int) -> tuple[np.ndarray, int]:
     """[jones1993]. The same colours as a greedy pass from the heaviest vertex to the lightest."""
     n = len(indptr) - 1

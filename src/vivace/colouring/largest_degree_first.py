@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.colour_independent import commit, count_degrees, select_largest_degree, start
-from .core import COLOURINGS
+from .core import colouring
 from .rounds import all_vertices, new_counts, run_rounds
 
 
-@COLOURINGS.register("largest-degree-first")
+@colouring("largest-degree-first")
 def largest_degree_first(indptr: np.ndarray, indices: np.ndarray, *, seed: int, threads: int) -> tuple[np.ndarray, int]:
-    """[welsh1967] in parallel, [fratarcangeli2016, Section 4.2]: the weight is the current degree, chance breaks ties."""
+    """[fratarcangeli2016, Section 4.2], after [welsh1967]: the weight is the current degree; chance breaks ties."""
     n = len(indptr) - 1
     active, colours, pick, degree = np.empty((4, n), np.int32)
     counts, weight = new_counts(n), np.empty(n, np.uint64)

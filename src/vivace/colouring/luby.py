@@ -6,11 +6,11 @@ import numpy as np
 
 from ..kernels.colour_independent import close_set, join, settle, start
 from ..kernels.team import Phase
-from .core import COLOURINGS
+from .core import colouring
 from .rounds import all_vertices, new_counts, run_rounds
 
 
-@COLOURINGS.register("luby")
+@colouring("luby")
 def luby(indptr: np.ndarray, indices: np.ndarray, *, seed: int, threads: int) -> tuple[np.ndarray, int]:
     """[luby1985] with one random permutation for all sets. A round is one selection of local maxima."""
     n = len(indptr) - 1

@@ -119,16 +119,6 @@ def call_phase(typingctx, function, arguments, begin, end, iteration):
     return sig, codegen
 
 
-@intrinsic
-def as_pointer(typingctx, address):
-    """An integer address as a pointer, for numba.carray."""
-
-    def codegen(context, builder, sig, args):
-        return builder.inttoptr(args[0], ir.IntType(8).as_pointer())
-
-    return types.voidptr(types.intp), codegen
-
-
 @njit(inline="always")
 def relax(spins):
     """Spin briefly, then give the core away. A pure spin would starve the very thread it waits for on a busy machine."""

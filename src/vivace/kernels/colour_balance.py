@@ -7,22 +7,29 @@ the decision is serial, since it depends on the sizes as they change.
 
 from __future__ import annotations
 
-from .colour_bits import NONE, WORD, bit, bundled, lowest_bit, words
+from .colour_bits import ALL, NONE, WORD, bit, bundled, lowest_bit, words
 from .simd import at
 from .team import VALUE, doubles, ints, longs, phase_kernel
 
 
 @phase_kernel
 def find_permissible(table, begin, end, iteration):
-    """For each vertex of a group, the set of colours that none of its neighbours has."""
+    """For each vertex of a group, the set of colours that none of its neighbours has.
+
+    The set is left empty where no colour is small enough to move to, which spares the last passes nearly everything.
+    """
     table = bundled(table)
     indptr, indices, order, colours = ints(table, 0), ints(table, 1), ints(table, 2), ints(table, 3)
     permissible, sizes = words(table, 4), longs(table, 5)
     width = (sizes.shape[0] + WORD - 1) // WORD
+    smallest = sizes.min()
     for k in range(begin, end):
         v = at(order, k)
+        worth = sizes[at(colours, v)] >= smallest + 2
         for w in range(width):
-            permissible[k * width + w] = ~NONE
+            permissible[k * width + w] = ALL if worth else NONE
+        if not worth:
+            continue
         for e in range(at(indptr, v), at(indptr, v + 1)):
             c = at(colours, at(indices, e))
             permissible[k * width + c // WORD] &= ~bit(c % WORD)

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import carray, njit, types
 from numba.extending import intrinsic, register_jitable
 
-from .atomics import as_pointer
+from .memory import as_pointer
 from .simd import at
 from .team import SMALLEST_CHUNK, VALUE, doubles, longs, phase_kernel
 
@@ -78,11 +78,11 @@ def bits_below(count):
 
 @njit(inline="always")
 def nth_bit(word, n):
-    """The number of the n-th lowest bit that is set, from 0."""
-    word = word & (word - ONE) if n > 0 else word
-    word = word & (word - ONE) if n > 1 else word
-    word = word & (word - ONE) if n > 2 else word
-    word = word & (word - ONE) if n > 3 else word
+    """The number of the n-th lowest bit that is set, from 0. Its first steps do without branches."""
+    word &= word - np.uint64(n > 0)
+    word &= word - np.uint64(n > 1)
+    word &= word - np.uint64(n > 2)
+    word &= word - np.uint64(n > 3)
     for _ in range(4, n):
         word &= word - ONE
     return lowest_bit(word)

@@ -39,6 +39,8 @@ from .colour_bits import (
 from .simd import at
 from .team import doubles, ints, longs, phase_kernel
 
+PATIENCE = 16  # rounds
+
 
 @njit(inline="always")
 def _open_palette(v, degree, shrink, offsets, free, reach):
@@ -81,7 +83,7 @@ def _choose(v, needed, random, offsets, free, reach):
     """Lines 14-16 (feed the hungry) and 6 (a random colour of the palette)."""
     base, end = at(offsets, v), at(offsets, v + 1)
     limit = at(reach, v)
-    if end == base + 1:
+    if end == base + 1:  # up to 63 neighbours: the same as below, in one word and without branches
         word = at(free, base)
         palette = word & bits_below(limit)
         hungry = (count_bits(palette) < needed) & (palette != word)
@@ -133,9 +135,9 @@ def propose(table, begin, end, iteration):
             tentative[v] = below(draw(key, v), at(reach, v))
         counts[slot(begin)] = end - begin
         return
-    # Without the heuristic two neighbours that are left with the same single colour would lose to each other for
-    # ever: whoever lost counts as hungry with one colour too.
-    needed = 1 if heuristic else 2
+    # Without the heuristic, neighbours that are left with the same few colours lose to each other for ever, two with
+    # one colour first of all. A palette then counts as hungry with one colour too, and with one more every 16 rounds.
+    needed = 1 if heuristic else 2 + (iteration - 1) // PATIENCE
     source = indices if iteration == 1 else live
     for a in range(begin, begin + counts[slot(begin)]):
         v = at(active, a)
@@ -158,7 +160,7 @@ def resolve(table, begin, end, iteration):
         mine = at(tentative, v)
         # The Hungarian heuristic, Section 4.1: of those that chose the same colour, the highest index keeps it.
         rival = v if heuristic else -1
-        lost = np.int32(0)
+        lost = np.int32(0)  # counted to the end of the row: stopping at the first is a branch nobody can predict
         for e in range(np.int64(at(indptr, v)), np.int64(at(live_end, v))):
             j = at(source, e)
             lost += np.int32((at(tentative, j) == mine) & (j > rival))

@@ -78,7 +78,7 @@ def greedy(indptr, indices, order):
 
 @njit(cache=True, nogil=True)
 def smallest_last_order(indptr, indices):
-    """v_n, ..., v_1 such that each has the smallest degree among those not yet selected [matula1983]; returned v_1 first.
+    """v_1, ..., v_n, selected from the last: each has the smallest degree among those left [matula1983].
 
     Vertices of equal degree wait in one bucket, a doubly linked list; the last to enter is the first to leave. Taking
     a vertex lowers the degree of a neighbour by one, so the search for the next bucket goes back one step an edge at

@@ -82,6 +82,13 @@ def project_pass(function: Callable) -> Callable:
     return njit(nogil=True, cache=True, error_model="numpy")(_specialised(_project_template, function))
 
 
+@cache
+def _kernels_digest() -> str:
+    """Changes when any compiled helper of this package does."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
 def _specialised(template: Callable, function: Callable, **numbers: int) -> Callable:
     """A copy of `template` with other globals, so that Numba inlines the projection.
 
@@ -92,7 +99,7 @@ def _specialised(template: Callable, function: Callable, **numbers: int) -> Call
         source = Path(inspect.getfile(function)).read_text(encoding="utf-8")
     except (OSError, TypeError):  # typed at a prompt
         source = repr((function.__code__.co_code, function.__code__.co_consts))
-    text = f"{__version__}|{function.__qualname__}|{sorted(numbers.items())}|{source}"
+    text = f"{__version__}|{_kernels_digest()}|{function.__qualname__}|{sorted(numbers.items())}|{source}"
     name = f"{template.__name__.strip('_')}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     scope = {**globals(), "project": compiled_project(function), **numbers}
     copy = types.FunctionType(template.__code__, scope, name)

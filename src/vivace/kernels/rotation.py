@@ -14,8 +14,9 @@ not unique (σ₂ = -σ₃, some inverted shapes); near there, and where Newton 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import carray, njit
 
+from .memory import nine_doubles
 from .simd import (
     any_greater4,
     at,
@@ -64,8 +65,8 @@ def _eigenvectors(s, v):
 @njit(cache=True, error_model="numpy")
 def signed_svd(f, u, sigma, v):
     """f = u diag(sigma) vᵀ with u and v rotations: σ₁ ≥ σ₂ ≥ |σ₃|, and σ₃ has the sign of det f."""
-    s = np.empty((3, 3))
-    w = np.empty((3, 3))
+    s = carray(nine_doubles(), (3, 3))
+    w = carray(nine_doubles(), (3, 3))
     for i in range(3):
         for j in range(3):
             s[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
@@ -79,7 +80,7 @@ def signed_svd(f, u, sigma, v):
     if first == last:
         first, last = 0, 2
     middle = 3 - first - last
-    b = np.empty((3, 2))
+    b = carray(nine_doubles(), (3, 3))
     for i in range(3):
         v[i, 0], v[i, 1] = w[i, first], w[i, middle]
     for i in range(3):  # the third axis by the right-hand rule, for both sides
@@ -129,8 +130,8 @@ def signed_svd(f, u, sigma, v):
 @njit(cache=True, error_model="numpy")
 def nearest_rotation(z, p):
     """p = the rotation nearest to z in the Frobenius norm. Transposing both changes nothing, so z may be F or Fᵀ."""
-    f, u, v = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    sigma = np.empty(3)
+    f, u, v = carray(nine_doubles(), (3, 3)), carray(nine_doubles(), (3, 3)), carray(nine_doubles(), (3, 3))
+    sigma = carray(nine_doubles(), (9,))
     for i in range(3):
         for j in range(3):
             f[i, j] = z[i, j]
@@ -148,8 +149,8 @@ def nearest_unimodular(z, p):
     d ← ((g·d - C) / |g|²) g with C = Π (σ + d) - 1 and g its gradient. The steps start from values kept away from zero,
     where g vanishes, and end with an exact rescaling, so the result is finite and of determinant 1 whatever z is.
     """
-    f, u, v = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    sigma, d = np.empty(3), np.empty(3)
+    f, u, v = carray(nine_doubles(), (3, 3)), carray(nine_doubles(), (3, 3)), carray(nine_doubles(), (3, 3))
+    sigma, d = carray(nine_doubles(), (9,)), carray(nine_doubles(), (9,))
     for i in range(3):
         for j in range(3):
             f[i, j] = z[i, j]
@@ -210,8 +211,8 @@ def _scatter(t, p0, p1, p2, operator, weights, slots, out):
 @njit(nogil=True, cache=True, error_model="numpy")
 def rotate_one(t, vertices, operator, weights, slots, q, out):
     """The slow, certain way for one tetrahedron."""
-    z = np.empty((3, 3))
-    p = np.empty((3, 3))
+    z = carray(nine_doubles(), (3, 3))
+    p = carray(nine_doubles(), (3, 3))
     f0, f1, f2 = _gradient(t, vertices, operator, q)
     z[0, 0], z[0, 1], z[0, 2] = lane4(f0, 0), lane4(f0, 1), lane4(f0, 2)
     z[1, 0], z[1, 1], z[1, 2] = lane4(f1, 0), lane4(f1, 1), lane4(f1, 2)

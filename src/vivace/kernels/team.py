@@ -31,7 +31,8 @@ from numba import carray, cfunc, njit
 from numba.extending import register_jitable
 
 from ..errors import InputError
-from .atomics import as_pointer, atomic_add, atomic_claim, atomic_load, atomic_store, call_phase, clock_ns, relax
+from .atomics import atomic_add, atomic_claim, atomic_load, atomic_store, call_phase, clock_ns, relax
+from .memory import as_pointer
 
 LINE = 8  # int64s in a cache line
 APPROVED, STOPPED, COUNTERS = 0, LINE, 2 * LINE
@@ -147,27 +148,33 @@ class Job:
 
     def __init__(self, phases: Sequence[Phase], threads: int, monitor: np.ndarray | None = None):
         self.threads = threads
-        self._keep = []  # arrays whose addresses the tables hold
+        self._keep: dict[int, tuple] = {}  # arrays whose addresses the tables hold, and the tables
         tables, functions, pointers, begins, ends = [], [], [0], [], []
         for phase in phases:
-            table = np.empty((max(len(phase.arrays), 1), 2), np.int64)
-            for slot, array in enumerate(phase.arrays):
-                if not array.flags.c_contiguous:
-                    raise InputError("arrays of a phase must be C-contiguous")
-                table[slot] = array.ctypes.data, array.size
-            self._keep.append((table, phase.arrays))
-            tables.append(table.ctypes.data)
+            tables.append(self._table(phase.arrays))
             functions.append(phase.kernel.address)
             items = phase.end - phase.begin
             chunks = 1 if phase.serial else max(1, min(threads, items // SMALLEST_CHUNK))
-            cuts = phase.begin + (items * np.arange(chunks + 1)) // chunks // GRAIN * GRAIN
-            cuts[-1] = phase.end
-            begins.extend(cuts[:-1])
-            ends.extend(cuts[1:])
+            for chunk in range(chunks):
+                begins.append(phase.begin + items * chunk // chunks // GRAIN * GRAIN)
+                ends.append(phase.begin + items * (chunk + 1) // chunks // GRAIN * GRAIN)
+            ends[-1] = phase.end
             pointers.append(len(begins))
         self._functions, self._tables = np.array(functions, np.int64), np.array(tables, np.int64)
         self._pointers, self._begins, self._ends = (np.array(a, np.int64) for a in (pointers, begins, ends))
         self.monitor = np.array([1.0, 0.0]) if monitor is None else monitor
+
+    def _table(self, arrays: tuple[np.ndarray, ...]) -> int:
+        """The address of the table for `arrays`; phases that share the tuple share the table."""
+        if id(arrays) not in self._keep:
+            entries = []
+            for array in arrays:
+                if not array.flags.c_contiguous:
+                    raise InputError("arrays of a phase must be C-contiguous")
+                entries.append((array.__array_interface__["data"][0], array.size))
+            table = np.array(entries or [(0, 0)], np.int64)
+            self._keep[id(arrays)] = arrays, table
+        return self._keep[id(arrays)][1].ctypes.data
 
     def run(self, iterations: int = 1, deadline_ns: int | None = None) -> int:
         """Walk the phases until one of the limits is met; return how many iterations were made (at least one)."""

@@ -1,0 +1,7 @@
+"""Named, parameterised scenes, shared by tests, benchmarks and the command line."""
+
+from . import cloths, solids
+from .files import from_mesh, load_scene
+from .scene import SCENES, Scene, make_scene, parameters_of, summary_of
+
+__all__ = ["SCENES", "Scene", "cloths", "from_mesh", "load_scene", "make_scene", "parameters_of", "solids", "summary_of"]

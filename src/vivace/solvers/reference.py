@@ -1,12 +1,10 @@
 """The converged answer to a step, in float64. Slow; only used to measure how far the others are from it.
 
-Newton's method on the energy ε of the step, with the second derivative of every projection put on the safe side:
+L-BFGS on the energy ε of the step with the factorised Y as its first guess of the Hessian [liu2017], and Armijo's rule
+for the step length. It descends from the best state known, so ε(q*) exceeds no energy it is compared with.
 
-    spring       w (I - (l/|d|)(I - d dᵀ/|d|²)), the part across the spring not below zero when it is compressed
-    others       w AᵀA, the matrix that projective dynamics itself uses: an upper bound of the true curvature
-
-preceded and, where the curvature is only a bound, replaced by L-BFGS with the factorised Y as its first guess of the
-Hessian [liu2017]. Both descend, so ε(q*) never exceeds the energy of the start.
+How converged is converged: it stops when ten iterations together lower ε by less than `accuracy` times what has been
+gained since the prediction, so relative errors are right to a few times `accuracy` and none much below it means anything.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ import scipy.sparse.linalg as spl
 from ..system import Frame, System
 
 MEMORY = 12  # pairs that L-BFGS keeps
+WINDOW = 10  # iterations over which progress is judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +33,22 @@ class Reference:
 
 
 def minimise(
-    system: System, frame: Frame, start: np.ndarray | None = None, *, tolerance: float = 1e-6, most: int = 500
+    system: System, frame: Frame, start: np.ndarray | None = None, *, accuracy: float = 1e-5, most: int = 1000
 ) -> Reference:
-    """Minimise ε from `start` (default: the prediction) until ‖∇ε‖ ≤ tolerance x ‖∇ε(s)‖."""
+    """Minimise ε from `start` (default: the prediction)."""
     solve = factorised(system)
     q = np.array(frame.s if start is None else start, np.float64)
     scale = float(np.linalg.norm(system.gradient(frame.s, frame))) or 1.0
     energy, gradient = system.energy(q, frame), system.gradient(q, frame)
     pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
+    initial = max(system.energy(frame.s, frame), energy)
+    history = [energy]
     k = 0
     for k in range(most):
-        if np.linalg.norm(gradient) <= tolerance * scale:
-            return Reference(q, energy, float(np.linalg.norm(gradient)) / scale, k, True)
+        size = float(np.linalg.norm(gradient)) / scale
+        stalled = k >= WINDOW and history[-WINDOW - 1] - energy <= accuracy * (initial - energy)
+        if stalled or size <= 1e-12:
+            return Reference(q, energy, size, k, True)
         direction = -_apply(pairs, solve, gradient)
         slope = float(np.sum(direction * gradient))
         if slope >= 0:  # cannot happen in exact arithmetic
@@ -60,14 +63,14 @@ def minimise(
                 break
             step *= 0.5
             if step < 1e-10:  # rounding: the energy cannot fall any further
-                size = float(np.linalg.norm(gradient)) / scale
-                return Reference(q, energy, size, k, size <= 100 * tolerance)
+                return Reference(q, energy, size, k, True)
         new_gradient = system.gradient(trial, frame)
         s, y = trial - q, new_gradient - gradient
         curvature = float(np.sum(s * y))
         if curvature > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
             pairs.append((s, y, 1.0 / curvature))
         q, energy, gradient = trial, value, new_gradient
+        history.append(energy)
     return Reference(q, energy, float(np.linalg.norm(gradient)) / scale, k + 1, False)
 
 

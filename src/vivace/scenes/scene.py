@@ -1,0 +1,79 @@
+"""A scene: a model, how it starts and what it is worth looking at. One definition serves tests, benchmarks and the CLI."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import InputError
+from ..model import Model
+from ..registry import Registry
+from ..simulation import Simulation
+from ..solvers import Budget, Solver
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """`start`: positions to start from (n, 3), when not at rest. `settings`: everything that made it, for the record."""
+
+    name: str
+    model: Model
+    time_step: float
+    start: np.ndarray | None = None
+    solver: str | tuple[str, dict] = "vivace"
+    budget: Budget = field(default_factory=lambda: Budget(ms=8.0))
+    frames: int = 120
+    view: tuple[float, float, float] = (0.55, 0.5, 1.0)  # from where to look
+    settings: dict = field(default_factory=dict)
+
+    @property
+    def is_cloth(self) -> bool:
+        return bool(len(self.model.mesh.triangles)) and not self.model.mesh.is_volumetric
+
+    def simulate(
+        self,
+        *,
+        solver: str | tuple[str, dict] | Solver | None = None,
+        budget: Budget | float | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+    ) -> Simulation:
+        """A simulation at the scene's start; solver and budget default to the scene's own."""
+        sim = Simulation(
+            self.model,
+            solver=self.solver if solver is None else solver,
+            budget=self.budget if budget is None else budget,
+            time_step=self.time_step,
+            threads=threads,
+            seed=seed,
+        )
+        if self.start is not None:
+            sim.positions = self.start
+        return sim
+
+
+SCENES: Registry[Callable[..., Scene]] = Registry("scene")
+
+
+def make_scene(name: str, **parameters) -> Scene:
+    """A registered scene with some of its parameters changed; `vivace list scenes` shows them."""
+    define = SCENES[name]
+    known = inspect.signature(define).parameters
+    for key in parameters:
+        if key not in known:
+            raise InputError(f"scene {name!r} has no parameter {key!r}; its parameters: {', '.join(known) or 'none'}")
+    scene = define(**parameters)
+    scene.settings.update(scene=name, parameters={**parameters_of(name), **parameters})
+    return scene
+
+
+def parameters_of(name: str) -> dict[str, object]:
+    """Names and defaults of a scene's parameters."""
+    return {key: value.default for key, value in inspect.signature(SCENES[name]).parameters.items()}
+
+
+def summary_of(name: str) -> str:
+    return (inspect.getdoc(SCENES[name]) or "").partition("\n")[0]
