@@ -1,12 +1,12 @@
 """Vivace: soft bodies under a millisecond budget.
 
-    import vivace as vv
+import vivace as vv
 
-    cloth = vv.mesh.cloth(100, 100, width=1.0, height=1.0)
-    model = vv.Model.of(cloth, vv.Cloth(density=0.2, stretch=1e4)).pin("top-corners")
-    sim = vv.Simulation(model, solver="vivace", budget=vv.Budget(ms=8), time_step=1 / 30)
-    report = sim.step()
-    sim.positions, report.sweeps, report.residual
+cloth = vv.mesh.cloth(100, 100, width=1.0, height=1.0)
+model = vv.Model.of(cloth, vv.Cloth(density=0.2, stretch=1e4)).pin("top-corners")
+sim = vv.Simulation(model, solver="vivace", budget=vv.Budget(ms=8), time_step=1 / 30)
+report = sim.step()
+sim.positions, report.sweeps, report.residual
 """
 
 __version__ = "0.1.0"

@@ -98,7 +98,7 @@ class Solid:
     def masses(self, mesh: Mesh) -> np.ndarray:
         if not mesh.is_volumetric:
             raise InputError(
-                f"a solid needs tetrahedra, and mesh {mesh.name!r} is a surface; use vivace.mesh.tetrahedralise, or Cloth"
+                f"a solid needs tetrahedra, and mesh {mesh.name!r} has none; use vivace.mesh.tetrahedralise, or Cloth"
             )
         return _share(mesh.n_vertices, mesh.tets, self.density * mesh.tet_volumes())
 

@@ -1,4 +1,4 @@
-"""A body, or several, ready to be simulated: vertices, masses, constraints, pins. Frozen; every change makes a new one."""
+"""A body ready to be simulated: vertices, masses, constraints, pins. Frozen; every change makes a new one."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Model:
     groups     constraints, one group for each time they were added
     gravity    (3,) m/s²
     air        rate at which still air slows a vertex down (1/s)
-    viscosity  how long the material remembers its rate of strain (s): the damping force is viscosity x stiffness x rate.
-               It conserves linear momentum; being linear it also slows rigid rotation
+    viscosity  the damping force is viscosity (s) x stiffness x rate of change. It conserves linear momentum; being
+               linear, it also slows rigid rotation
     """
 
     mesh: Mesh

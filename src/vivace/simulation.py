@@ -1,9 +1,9 @@
 """The step.
 
-    mesh + materials ──► Model ──► Simulation.step()      1 predict   s = q + h v + h² M⁻¹ f
-                                                          2 colour    only when the constraints changed
-                                                          3 solve     sweeps until the budget is spent
-                                                          4 update    q, v
+mesh + materials ──► Model ──► Simulation.step()      1 predict   s = q + h v + h² M⁻¹ f
+                                                      2 colour    only when the constraints changed
+                                                      3 solve     sweeps until the budget is spent
+                                                      4 update    q, v
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Simulation:
         self._targets = model.targets.copy()
         self.frames = 0
         self._prepared = False
-        self._after_ns = 0  # what the stages after the solver took lately
+        self._after_ns = 0  # what came after the last sweep took lately
         self._make_jobs()
         self.apply_forces(self._forces)
 
@@ -180,13 +180,9 @@ class Simulation:
         self._predict()
         clock.end("predict")
 
-        if not self._prepared:
-            self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
-            self._prepared = True
-            clock.end("colour")
-            clock.restart_budget()  # a new constraint graph is set-up, not part of a frame's budget
-        else:
-            clock.end("colour")
+        if self.prepare():
+            clock.restart_budget()  # a new solver's set-up is not part of a frame's budget
+        clock.end("colour")
 
         deadline = Deadline.of(budget, reserve_ns=self._after_ns, start_ns=clock.start_ns)
         outcome = self.solver.solve(self._s, self._constant, self._new, deadline)
@@ -195,12 +191,22 @@ class Simulation:
         frame = self._frame_getter()
         self._update()
         self.frames += 1
-        self._after_ns = clock.end("update")
+        clock.end("update")
+        # What had to be done after the last sweep; the largest of late, forgotten slowly, because it is a reserve.
+        self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.95 * self._after_ns))
         colours = self.colouring.count if self.colouring else None
         return Report(
             *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages, colours),
             *(self.system, frame, self._q.copy()),
         )
+
+    def prepare(self) -> bool:
+        """Colour and lay out now rather than in the first step; whether there was anything to do."""
+        if self._prepared:
+            return False
+        self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
+        self._prepared = True
+        return True
 
     def _predict(self) -> None:
         pinned = self.model.pinned
@@ -212,10 +218,10 @@ class Simulation:
 
     def _make_jobs(self) -> None:
         system, n = self.system, self.model.n
-        single = [np.ascontiguousarray(a, np.float32) for a in (system.inertia, system.drag, system.pin_weight)]
+        single = [np.ascontiguousarray(a, np.float32) for a in (system.inertia, system.pin_weight)]
         arrays = (self._q, self._v, self._acceleration, *single, self._target, self._s, self._constant)
-        h = np.array([system.h], np.float32)
-        phases = [Phase(predict, (*arrays, h), 0, n)]
+        flight = np.array([system.h, system.glide], np.float32)
+        phases = [Phase(predict, (*arrays, flight), 0, n)]
         if system.viscous:
             off = system.stiffness_off
             factor = np.array([-system.viscous], np.float32)

@@ -1,11 +1,13 @@
 """The problem of one time step, in float64: the matrix Y, the energy that a step minimises, and its gradient.
 
-With the prediction s = q_n + h v_n + h² M⁻¹ f the new positions minimise [fratarcangeli2018, Eq. 12 and 13]
+With the prediction s = q_n + (h v_n + h² M⁻¹ f)/(1 + air h) the new positions minimise [fratarcangeli2018, Eq. 12, 13]
 
-    ε(q) = 1/(2h²) ‖q - s‖²_M + air/(2h) ‖q - q_n‖²_M + viscosity/(2h) ‖q - q_n‖²_K + Σ_c w_c/2 ‖A_c q - p_c‖²
+    ε(q) = (1 + air h)/(2h²) ‖q - s‖²_M + viscosity/(2h) ‖q - q_n‖²_K + Σ_c w_c/2 ‖A_c q - p_c‖²
 
-where K = Σ w AᵀA without the pins. The two damping terms are Rayleigh's dissipation in implicit Euler; they are
-quadratic, so they join the constant matrix and cannot make a step unstable. For fixed p the minimum solves
+where K = Σ w AᵀA without the pins. Both kinds of damping are Rayleigh's dissipation in implicit Euler: quadratic, so
+they join the constant matrix and cannot make a step unstable. (Air's own term, air/(2h) ‖q - q_n‖²_M, is merged into
+the first, whose minimum without constraints is then the damped flight: a solver stopped early still feels the air.)
+For fixed p the minimum solves
 
     Y q = b,   Y = (1/h² + air/h) M + (1 + viscosity/h) K + W_pins,   b = constant + Σ w Aᵀ p.
 
@@ -51,11 +53,11 @@ class System:
         self.pin_weight = np.zeros(model.n)
         for group in self.pins:
             np.add.at(self.pin_weight, group.vertices[:, 0], group.weights)
-        self.inertia = model.masses / h**2
-        self.drag = model.air * model.masses / h
+        self.glide = 1.0 / (1.0 + model.air * h)  # share of its motion that air leaves a free vertex in a step
+        self.inertia = model.masses / (self.glide * h**2)
         self.viscous = model.viscosity / h  # factor on K
         self.off = self.stiffness_off * (1.0 + self.viscous)  # CSR, no diagonal
-        self.tie = self.inertia + self.drag + self.pin_weight  # what holds a vertex to the world, not to its neighbours
+        self.tie = self.inertia + self.pin_weight  # what holds a vertex to the world, not to its neighbours
         self.diagonal = self.tie + (1.0 + self.viscous) * self.stiffness_diagonal
 
     @property
@@ -73,73 +75,105 @@ class System:
         return self.off.indptr, self.off.indices
 
     def frame(self, q: np.ndarray, v: np.ndarray, acceleration: np.ndarray, targets: np.ndarray) -> Frame:
-        """The prediction from positions, velocities and external accelerations (n, 3); pinned vertices at their targets."""
-        s = q + self.h * v + self.h**2 * acceleration
+        """The prediction from positions, velocities and accelerations (n, 3); pinned vertices are at their targets."""
+        s = q + self.glide * (self.h * v + self.h**2 * acceleration)
         s[self.model.pinned] = targets
         return Frame(s, q, targets)
 
     def constant(self, frame: Frame) -> np.ndarray:
         """The part of b that no projection changes (n, 3)."""
-        b = self.inertia[:, None] * frame.s + self.drag[:, None] * frame.previous
+        b = self.inertia[:, None] * frame.s
         if self.viscous:
             b += self.viscous * self._stiffness_times(frame.previous)
-        start = 0
-        for group in self.pins:
-            held = frame.targets[start : start + len(group)]
+        for group, held in self._held(frame):
             np.add.at(b, group.vertices[:, 0], group.weights[:, None] * held)
-            start += len(group)
         return b
 
     def right_hand_side(self, q: np.ndarray, frame: Frame) -> np.ndarray:
         """b with the projections at q (n, 3)."""
         b = self.constant(frame)
-        for group in (*self.springs, *self.projected):
-            p = project(group, group.measure(q))
-            shares = np.einsum("m,mrk,mrc->mkc", group.weights, group.operator, p)
-            index = group.vertices.ravel()
-            for c in range(3):
-                b[:, c] += np.bincount(index, shares[:, :, c].ravel(), minlength=self.n)
+        for group, operator in self._operators:
+            if group.kind.role is not Role.QUADRATIC:
+                b += operator.T @ (_weights(group) * project(group, operator @ q))
         return b
 
     def energy(self, q: np.ndarray, frame: Frame) -> float:
         """ε(q) in joules."""
-        total = 0.5 * float(self.inertia @ _squares(q - frame.s))
-        moved = q - frame.previous
-        if self.drag.any():
-            total += 0.5 * float(self.drag @ _squares(moved))
-        if self.viscous:
-            total += 0.5 * self.viscous * float(np.sum(moved * self._stiffness_times(moved)))
-        start = 0
-        for group in self.pins:
-            held = frame.targets[start : start + len(group)]
-            total += 0.5 * float(group.weights @ _squares(q[group.vertices[:, 0]] - held))
-            start += len(group)
-        return total + self.potential(q)
+        return self._inertial(q, frame) + self.potential(q)
 
     def potential(self, q: np.ndarray) -> float:
         """The elastic part of ε: what the constraints other than pins store (J)."""
-        total = 0.0
-        for group in (*self.springs, *self.projected, *self.quadratic):
-            z = group.measure(q)
-            if group.kind.role is not Role.QUADRATIC:
-                z = z - project(group, z)
-            total += 0.5 * float(group.weights @ np.einsum("mrc,mrc->m", z, z))
-        return total
+        return sum(self._distance(group, operator @ q)[0] for group, operator in self._operators)
 
     def gradient(self, q: np.ndarray, frame: Frame) -> np.ndarray:
         """∇ε(q) = Y q - b(q), (n, 3) in newtons. The projections' own derivative drops out: p is the nearest point."""
-        return self.matrix @ q - self.right_hand_side(q, frame)
+        return self.evaluate(q, frame)[1]
+
+    def evaluate(self, q: np.ndarray, frame: Frame) -> tuple[float, np.ndarray]:
+        """ε and ∇ε together, with one projection of each constraint."""
+        energy = self._inertial(q, frame)
+        gradient = self.inertia[:, None] * (q - frame.s)
+        if self.viscous:
+            gradient += self.viscous * self._stiffness_times(q - frame.previous)
+        for group, held in self._held(frame):
+            i = group.vertices[:, 0]
+            np.add.at(gradient, i, group.weights[:, None] * (q[i] - held))
+        for group, operator in self._operators:
+            stored, offset = self._distance(group, operator @ q)
+            energy += stored
+            gradient += operator.T @ (_weights(group) * offset)
+        return energy, gradient
+
+    def _inertial(self, q: np.ndarray, frame: Frame) -> float:
+        """ε without the elastic part."""
+        total = 0.5 * float(self.inertia @ _squares(q - frame.s))
+        if self.viscous:
+            moved = q - frame.previous
+            total += 0.5 * self.viscous * float(np.sum(moved * self._stiffness_times(moved)))
+        for group, held in self._held(frame):
+            total += 0.5 * float(group.weights @ _squares(q[group.vertices[:, 0]] - held))
+        return total
+
+    @staticmethod
+    def _distance(group: ConstraintGroup, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """w/2 ‖z - p‖² summed over a group, and z - p."""
+        offset = z if group.kind.role is Role.QUADRATIC else z - project(group, z)
+        return 0.5 * float(np.sum(_weights(group) * offset * offset)), offset
+
+    def _held(self, frame: Frame):
+        """The groups of pins, each with its targets."""
+        start = 0
+        for group in self.pins:
+            yield group, frame.targets[start : start + len(group)]
+            start += len(group)
+
+    @cached_property
+    def _operators(self) -> list[tuple[ConstraintGroup, sp.csr_matrix]]:
+        """Every A_c of a group stacked: (m r) x n."""
+        stacked = []
+        for group in (*self.springs, *self.projected, *self.quadratic):
+            m, r, k = group.operator.shape
+            columns = np.repeat(group.vertices, r, axis=0).ravel()
+            pointers = np.arange(0, m * r * k + 1, k)
+            stacked.append((group, sp.csr_matrix((group.operator.ravel(), columns, pointers), (m * r, self.n))))
+        return stacked
 
     def _stiffness_times(self, x: np.ndarray) -> np.ndarray:
         return self.stiffness_off @ x + self.stiffness_diagonal[:, None] * x
 
 
 def project(group: ConstraintGroup, z: np.ndarray) -> np.ndarray:
-    """p of every constraint of a group for its measures z (m, r, 3), in float64."""
-    p = np.empty_like(z)
+    """p of every constraint of a group for its stacked measures z (m r, 3), in float64."""
     assert group.kind.project is not None
-    project_pass(group.kind.project)(z, group.parameters, p)
-    return p
+    shape = (len(group), group.kind.rows, 3)
+    p = np.empty(shape)
+    project_pass(group.kind.project)(np.ascontiguousarray(z).reshape(shape), group.parameters, p)
+    return p.reshape(z.shape)
+
+
+def _weights(group: ConstraintGroup) -> np.ndarray:
+    """w of every stacked row (m r, 1)."""
+    return np.repeat(group.weights, group.kind.rows)[:, None]
 
 
 def _squares(x: np.ndarray) -> np.ndarray:

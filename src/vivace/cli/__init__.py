@@ -1,0 +1,5 @@
+"""The `vivace` command."""
+
+from .main import main
+
+__all__ = ["main"]

@@ -75,7 +75,7 @@ class ConstraintType:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintGroup:
-    """m constraints of one type: their vertices, A_c, w_c and parameters. float64; the solvers make their own copies."""
+    """m constraints of one type: vertices, A_c, w_c and parameters, in float64. Solvers make their own copies."""
 
     kind: ConstraintType
     vertices: np.ndarray  # (m, k) int32
@@ -85,10 +85,6 @@ class ConstraintGroup:
 
     def __len__(self) -> int:
         return len(self.vertices)
-
-    def measure(self, q: np.ndarray) -> np.ndarray:
-        """z = A_c q for every constraint: (m, r, 3)."""
-        return np.einsum("mrk,mkc->mrc", self.operator, q[self.vertices])
 
 
 CONSTRAINTS: Registry[ConstraintType] = Registry("constraint")
@@ -161,7 +157,7 @@ def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: Arra
     m = len(index)
     prepared = kind.prepare(rest[index], **options)
     operator = np.asarray(prepared.operator, np.float64)
-    operator = np.broadcast_to(operator, (m, kind.rows, kind.vertices)) if m else operator.reshape(0, kind.rows, kind.vertices) if operator.size == 0 else np.zeros((0, kind.rows, kind.vertices))
+    operator = np.broadcast_to(operator, (m, kind.rows, kind.vertices))
     count = len(kind.parameters)
     parameters = np.zeros((m, 0)) if prepared.parameters is None else np.asarray(prepared.parameters, np.float64)
     parameters = np.broadcast_to(parameters, (m, count))

@@ -18,7 +18,7 @@ def _cotangent(corner, a, b):
 
 
 def coefficients(rest):
-    """Rows of the hinge operator (m, 4) for corners (edge start, edge end, opposite, opposite), and the area A₁ + A₂."""
+    """Rows of the operator (m, 4) for corners (edge start, edge end, opposite, opposite), and the area A₁ + A₂."""
     x0, x1, x2, x3 = (rest[:, k] for k in range(4))
     area = 0.5 * np.linalg.norm(np.cross(x1 - x0, x2 - x0), axis=1)
     area = area + 0.5 * np.linalg.norm(np.cross(x1 - x0, x3 - x0), axis=1)

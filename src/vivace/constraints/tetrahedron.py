@@ -24,7 +24,9 @@ def gradient_operator(rest):
     bad = np.flatnonzero(~(volume > 1e-12 * size**3))
     if len(bad):
         kind = "inverted" if volume[bad[0]] < 0 else "flat"
-        raise InputError(f"tetrahedron {bad[0]} is {kind} at rest (volume {volume[bad[0]]:.3g} m³); repair the mesh first")
+        raise InputError(
+            f"tetrahedron {bad[0]} is {kind} at rest (volume {volume[bad[0]]:.3g} m³); repair the mesh first"
+        )
     inverse = np.linalg.inv(edges)  # (m, 3, 3): F = Q D⁻¹, so Fᵀ = D⁻ᵀ Qᵀ
     columns = np.swapaxes(inverse, 1, 2)
     return np.concatenate([-columns.sum(axis=2, keepdims=True), columns], axis=2), volume

@@ -11,8 +11,8 @@ def split_rows(order, rank, indptr, indices, values, spring_at, spring_j, spring
     """Rows of the reordered matrix, cut into spring neighbours and the others.
 
     Row i of the result is vertex order[i]. `values` are off-diagonals of Y; `spring_*` list the springs at each vertex.
-    A neighbour with springs carries its a = -Y_ij on the first of them, so that each neighbour is read once. `limits` are
-    (number of spring entries, of others). Returns the seven arrays of `kernels.sweep` (float32), padded for groups of four.
+    A neighbour with springs carries its a = -Y_ij on the first of them, so that each neighbour is read once. `limits`:
+    number of spring entries, of others. Returns the seven arrays of `kernels.sweep`, padded for groups of four.
     """
     n = order.shape[0]
     out_at = np.zeros(n + 1, np.int32)

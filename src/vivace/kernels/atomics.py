@@ -80,9 +80,7 @@ def atomic_claim(typingctx, counters, index, expected, new):
 
     def codegen(context, builder, sig, args):
         pointer = _element(context, builder, sig.args[0], args[0], sig.args[1], args[1])
-        expected, new = (
-            context.cast(builder, a, t, types.int64) for a, t in zip(args[2:], sig.args[2:], strict=True)
-        )
+        expected, new = (context.cast(builder, a, t, types.int64) for a, t in zip(args[2:], sig.args[2:], strict=True))
         return builder.extract_value(builder.cmpxchg(pointer, expected, new, "acq_rel", "monotonic"), 1)
 
     return types.boolean(counters, index, expected, new), codegen
@@ -121,7 +119,7 @@ def call_phase(typingctx, function, arguments, begin, end, iteration):
 
 @njit(inline="always")
 def relax(spins):
-    """Spin briefly, then give the core away. A pure spin would starve the very thread it waits for on a busy machine."""
+    """Spin briefly, then give the core away: a pure spin starves the very thread it waits for on a busy machine."""
     if spins > 2000:
         _sched_yield()
     return spins + 1

@@ -8,7 +8,7 @@ form [markley1993]: for B with singular values σ (the smallest signed like det 
 
 and λ is the largest root of the quartic (λ² - ‖B‖²)² - 8 λ det B - 4 ‖cof B‖². ζ vanishes where the nearest rotation is
 not unique (σ₂ = -σ₃, some inverted shapes); near there, and where Newton has not converged, it goes to the slow way.
-[fratarcangeli2018, section 2.3] takes the invariants of FᵀF for the same purpose, at the price of squaring F's condition.
+[fratarcangeli2018, section 2.3] takes the invariants of FᵀF for the same purpose, which squares F's condition.
 """
 
 from __future__ import annotations
@@ -168,8 +168,11 @@ def nearest_unimodular(z, p):
         d[0], d[1], d[2] = t * g0, t * g1, t * g2
         if change < 1e-7:
             break
-    a, b, c = (min(max(sigma[0] + d[0], 1e-3), 1e3), min(max(sigma[1] + d[1], 1e-3), 1e3),
-               min(max(sigma[2] + d[2], 1e-3), 1e3))
+    a, b, c = (
+        min(max(sigma[0] + d[0], 1e-3), 1e3),
+        min(max(sigma[1] + d[1], 1e-3), 1e3),
+        min(max(sigma[2] + d[2], 1e-3), 1e3),
+    )
     scale = (a * b * c) ** (-1.0 / 3.0)
     for i in range(3):
         for j in range(3):

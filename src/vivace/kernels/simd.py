@@ -69,9 +69,7 @@ def _define(function, instruction):
             return None
 
     def lower(context, builder, sig, args):
-        left, right = (
-            a if t == float4 else _splat(builder, a) for a, t in zip(args, sig.args, strict=True)
-        )
+        left, right = (a if t == float4 else _splat(builder, a) for a, t in zip(args, sig.args, strict=True))
         return getattr(builder, instruction)(left, right, flags=FLAGS)
 
     for left, right in ((float4, float4), (float4, types.float32), (types.float32, float4)):
@@ -139,7 +137,7 @@ def load4_flat(typingctx, array, start):
 
 @intrinsic
 def at(typingctx, array, index):
-    """`array[index]` of a contiguous vector for an index that is never negative: Numba's wrap-around test is left out."""
+    """`array[index]` of a contiguous vector for an index that is never negative, without Numba's wrap-around test."""
     flat = isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"
     if not flat or not isinstance(index, types.Integer):
         return None

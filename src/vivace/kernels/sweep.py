@@ -69,11 +69,14 @@ def residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j,
 
 @phase_kernel
 def sweep_sor(table, begin, end, iteration):
-    """Gauss-Seidel over [begin, end) with relaxation from q^k: q ← q + ω r / Y_ii. Records |r|² as it goes."""
+    """Gauss-Seidel over [begin, end) with relaxation from q^k: q ← q + ω_k r / Y_ii. Records |r|² as it goes.
+
+    The last weight holds for all later sweeps."""
     spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
     other_at, other_j, other_a = ints(table, 4), ints(table, 5), floats(table, 6)
     tie, inverse, base, q = floats(table, 7), floats(table, 8), rows(table, 9), rows(table, 10)
-    square, omega = floats(table, 11), floats(table, 12)[0]
+    square, weights = floats(table, 11), floats(table, 12)
+    omega = weights[min(iteration, weights.shape[0] - 1)]
     for i in range(begin, end):
         qi = load4(q, i)
         r = residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q)

@@ -10,19 +10,25 @@ from .team import doubles, floats, ints, phase_kernel, rows
 
 @phase_kernel
 def predict(table, begin, end, iteration):
-    """s = q + h v + h² a, and the part of b that stays: inertia s + drag q + pins [fratarcangeli2016, Alg. 1, l. 1].
+    """s = q + glide (h v + h² a), and the part of b that stays: inertia s + pins [fratarcangeli2016, Alg. 1, l. 1].
 
     A pinned vertex is predicted at its target: its free flight would only have to be undone, at the price of a first
     guess whose energy is nearly all in the pins.
     """
-    q, v, acceleration, inertia, drag = rows(table, 0), rows(table, 1), rows(table, 2), floats(table, 3), floats(table, 4)
-    pin, target, s, constant = floats(table, 5), rows(table, 6), rows(table, 7), rows(table, 8)
-    h = floats(table, 9)[0]
+    q, v, acceleration, inertia, pin = (
+        rows(table, 0),
+        rows(table, 1),
+        rows(table, 2),
+        floats(table, 3),
+        floats(table, 4),
+    )
+    target, s, constant = rows(table, 5), rows(table, 6), rows(table, 7)
+    h, glide = floats(table, 8)[0], floats(table, 8)[1]
     for i in range(begin, end):
         qi = load4(q, i)
-        si = load4(target, i) if at(pin, i) > 0 else qi + h * (load4(v, i) + h * load4(acceleration, i))
+        si = load4(target, i) if at(pin, i) > 0 else qi + (glide * h) * (load4(v, i) + h * load4(acceleration, i))
         store4(s, i, si)
-        store4(constant, i, at(inertia, i) * si + at(drag, i) * qi + at(pin, i) * load4(target, i))
+        store4(constant, i, at(inertia, i) * si + at(pin, i) * load4(target, i))
 
 
 @phase_kernel

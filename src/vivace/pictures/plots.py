@@ -100,14 +100,15 @@ def adjacency_before_after(
 
 def error_against_time(
     path: str | os.PathLike,
-    curves: Mapping[float, Mapping[str, ArrayLike]],
+    curves: Mapping[float, Mapping[str, ArrayLike | tuple[ArrayLike, ArrayLike]]],
     *,
     time_step: float | None = None,
     settings: Settings = None,
 ) -> None:
-    """Relative error, frame by frame: one panel for each budget in milliseconds, one line for each solver.
+    """Relative error over an animation: one panel for each budget in milliseconds, one line for each solver.
 
-    `time_step` in seconds turns frames into simulated time. A line ends in a cross where its run diverged: an error
+    A curve is an array with one error a frame (`time_step` in seconds turns frames into simulated time), or a pair
+    (simulated seconds, errors). A line ends in a cross where its run diverged: an error
     that is not finite, or above LARGEST_ERROR.
     """
     if not any(len(lines) for lines in curves.values()):
@@ -118,10 +119,14 @@ def error_against_time(
     solvers = list(dict.fromkeys(solver for lines in curves.values() for solver in lines))
     for axes, (budget, lines) in zip(grid.flat, curves.items(), strict=False):
         for solver, errors in lines.items():
-            values = np.asarray(errors, dtype=float)
-            times = np.arange(len(values)) * (1.0 if time_step is None else time_step)
+            if isinstance(errors, tuple):
+                times, values = (np.asarray(part, dtype=float) for part in errors)
+            else:
+                values = np.asarray(errors, dtype=float)
+                times = np.arange(len(values)) * (1.0 if time_step is None else time_step)
             _line(axes, times, values, solver, solvers.index(solver), limit=LARGEST_ERROR)
-        _tidy(axes, f"{budget:g} ms a frame", "frame" if time_step is None else "simulated time (s)", "relative error")
+        frames = time_step is None and not any(isinstance(errors, tuple) for errors in lines.values())
+        _tidy(axes, f"{budget:g} ms a frame", "frame" if frames else "simulated time (s)", "relative error")
     for axes in grid.flat[len(curves) :]:
         axes.set_visible(False)
     _legend(figure, grid.flat, len(solvers))

@@ -4,4 +4,14 @@ from . import cloths, solids
 from .files import from_mesh, load_scene
 from .scene import SCENES, Scene, make_scene, parameters_of, summary_of
 
-__all__ = ["SCENES", "Scene", "cloths", "from_mesh", "load_scene", "make_scene", "parameters_of", "solids", "summary_of"]
+__all__ = [
+    "SCENES",
+    "Scene",
+    "cloths",
+    "from_mesh",
+    "load_scene",
+    "make_scene",
+    "parameters_of",
+    "solids",
+    "summary_of",
+]

@@ -15,6 +15,7 @@ def tablecloth(
     density: float = 0.2,
     stretch: float = 1e4,
     bend: float = 1e-4,
+    air: float = 0.5,
     irregular: bool = False,
     time_step: float = 0.033,
     seed: int = 0,
@@ -24,7 +25,7 @@ def tablecloth(
     By default 10K vertices, 20K triangles, 30K springs and 30K hinges at h = 33 ms, as in the figure.
     """
     sheet = mesh.cloth(resolution, resolution, side, side, irregular=irregular, seed=seed, plane="horizontal")
-    model = Model.of(sheet, Cloth(density, stretch, bend)).pin("top-corners")
+    model = Model.of(sheet, Cloth(density, stretch, bend), air=air).pin("top-corners")
     return Scene("tablecloth", model, time_step, view=(0.8, 0.25, 1.0))
 
 

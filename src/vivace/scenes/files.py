@@ -1,36 +1,36 @@
 """Scenes from files: a TOML description, or just a mesh.
 
-    scene = "tablecloth"                 # start from a named scene ...
-    [parameters]
-    resolution = 50
+scene = "tablecloth"                 # start from a named scene ...
+[parameters]
+resolution = 50
 
-    # ... or describe one
-    [mesh]
-    file = "bunny.obj"                   # beside this file; or generator = "cloth" and its arguments
-    tetrahedralise = true
-    [material]
-    kind = "solid"                       # cloth, solid, wire; default by the mesh
-    youngs_modulus = 1e5
-    [pins]
-    where = "top"                        # a group's name, indices = [...], or highest = 0.02 (share of the height)
-    [world]
-    gravity = [0, -9.81, 0]
-    air = 0.1
-    viscosity = 0.0
-    time_step = 0.0333
+# ... or describe one
+[mesh]
+file = "bunny.obj"                   # beside this file; or generator = "cloth" and its arguments
+tetrahedralise = true
+[material]
+kind = "solid"                       # cloth, solid, wire; default by the mesh
+youngs_modulus = 1e5
+[pins]
+where = "top"                        # a group's name, indices = [...], or highest = 0.02 (share of the height)
+[world]
+gravity = [0, -9.81, 0]
+air = 0.1
+viscosity = 0.0
+time_step = 0.0333
 
-    [solver]                             # both kinds of scene
-    name = "vivace"
-    omega = 1.8
-    [budget]
-    ms = 8
+[solver]                             # both kinds of scene
+name = "vivace"
+omega = 1.8
+[budget]
+ms = 8
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,11 @@ def load_scene(target: str | os.PathLike, **parameters) -> Scene:
         raise InputError("parameters can be set for named scenes only; write them into the TOML file")
     if not path.is_file():
         raise FileError(f"there is no file {path}")
-    return _from_toml(path) if path.suffix.lower() == ".toml" else from_mesh(meshes.load(path), settings={"mesh": path.name})
+    return (
+        _from_toml(path)
+        if path.suffix.lower() == ".toml"
+        else from_mesh(meshes.load(path), settings={"mesh": path.name})
+    )
 
 
 def from_mesh(body: Mesh, *, settings: dict | None = None) -> Scene:
@@ -82,7 +86,7 @@ def _from_toml(path: Path) -> Scene:
         raise InputError(f"{path} is not a valid TOML file: {error}") from error
     _known(path, "the file", data, {"scene", "parameters", "mesh", "material", "pins", "world", "solver", "budget"})
     if ("scene" in data) == ("mesh" in data):
-        raise InputError(f"{path} must have either a scene = \"name\" line or a [mesh] table")
+        raise InputError(f'{path} must have either a scene = "name" line or a [mesh] table')
     if "scene" in data:
         for table in ("material", "pins", "world"):
             if table in data:
@@ -116,7 +120,7 @@ def _described(path: Path, data: dict) -> Scene:
         stuff = default_material(body)
     else:
         cls = MATERIALS[str(kind)]
-        _known(path, "[material]", options, set(cls.__dataclass_fields__))
+        _known(path, "[material]", options, {item.name for item in fields(cls)})
         stuff = cls(**options)
     model = Model.of(
         body,

@@ -1,4 +1,4 @@
-"""A scene: a model, how it starts and what it is worth looking at. One definition serves tests, benchmarks and the CLI."""
+"""A scene: a model, how it starts, how to look at it. One definition serves tests, benchmarks and the CLI."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..solvers import Budget, Solver
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """`start`: positions to start from (n, 3), when not at rest. `settings`: everything that made it, for the record."""
+    """`start`: positions to start from (n, 3), when not at rest. `settings`: all that made it, for the record."""
 
     name: str
     model: Model

@@ -29,7 +29,9 @@ def armadillo(
     if path:
         body = mesh.load(path, repair=True)
         if not body.is_volumetric:
-            raise InputError(f"the armadillo scene needs tetrahedra, and {path} holds a surface; tetrahedralise it first")
+            raise InputError(
+                f"the armadillo scene needs tetrahedra, and {path} holds a surface; tetrahedralise it first"
+            )
     else:
         body = mesh.body(resolution)
     low, high = body.bounds
@@ -87,7 +89,7 @@ def flattened_body(
     youngs_modulus: float = 2e5,
     time_step: float = 1 / 30,
 ) -> Scene:
-    """A body pressed to `flatness` of its depth (0: into a plane, every tetrahedron flat) that springs back, weightless.
+    """A body pressed to `flatness` of its depth (0: every tetrahedron flat) that springs back, weightless.
 
     [fratarcangeli2013, scene s1] restores a flattened bunny.
     """

@@ -1,7 +1,7 @@
 """What a solver is. To add one: a file beside this one, a class with `prepare` and `solve`, one decorator.
 
-`prepare` is called when the system is new or its constraints have changed: colour, lay out, factorise. `solve` is called
-every step and must leave finite positions behind whatever the budget, at least one sweep's worth.
+`prepare` is called when the system is new or its constraints have changed: colour, lay out, factorise. `solve` is
+called every step and must leave finite positions behind whatever the budget, at least one sweep's worth.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class Outcome:
     sweeps: int
     residual: float
     stopped: str  # "time", "iterations" or "tolerance"
+    swept_ns: int  # when the last sweep ended, on the clock of time.perf_counter_ns
 
 
 class Solver(ABC):
@@ -110,7 +111,9 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
     known = {item.name for item in fields(cls)}  # type: ignore[arg-type]
     for key in options:
         if key not in known:
-            raise InputError(f"solver {name!r} has no option {key!r}; its options: {', '.join(sorted(known)) or 'none'}")
+            raise InputError(
+                f"solver {name!r} has no option {key!r}; its options: {', '.join(sorted(known)) or 'none'}"
+            )
     return cls(**options)
 
 

@@ -4,7 +4,7 @@ L-BFGS on the energy ε of the step with the factorised Y as its first guess of 
 for the step length. It descends from the best state known, so ε(q*) exceeds no energy it is compared with.
 
 How converged is converged: it stops when ten iterations together lower ε by less than `accuracy` times what has been
-gained since the prediction, so relative errors are right to a few times `accuracy` and none much below it means anything.
+gained since the prediction. Relative errors are right to a few times `accuracy`; below it they mean nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def minimise(
     solve = factorised(system)
     q = np.array(frame.s if start is None else start, np.float64)
     scale = float(np.linalg.norm(system.gradient(frame.s, frame))) or 1.0
-    energy, gradient = system.energy(q, frame), system.gradient(q, frame)
+    energy, gradient = system.evaluate(q, frame)
     pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
     initial = max(system.energy(frame.s, frame), energy)
     history = [energy]
@@ -58,13 +58,12 @@ def minimise(
         step = 1.0
         while True:
             trial = q + step * direction
-            value = system.energy(trial, frame)
+            value, new_gradient = system.evaluate(trial, frame)
             if value <= energy + 1e-4 * step * slope:
                 break
             step *= 0.5
             if step < 1e-10:  # rounding: the energy cannot fall any further
                 return Reference(q, energy, size, k, True)
-        new_gradient = system.gradient(trial, frame)
         s, y = trial - q, new_gradient - gradient
         curvature = float(np.sum(s * y))
         if curvature > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):

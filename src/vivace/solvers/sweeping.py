@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Sequence
 
@@ -50,12 +51,13 @@ class SweepingSolver(Solver):
             self._tolerance[0] = budget.tolerance
             self._monitor[:] = 1.0, 0.0
         sweeps = job.run(budget.most_iterations, deadline.at_ns)
+        swept_ns = time.perf_counter_ns()
         self.layout.store(out)
         if budget.tolerance is not None and self._monitor[0] <= self._monitor[1]:
             stopped = "tolerance"
         else:
             stopped = "iterations" if sweeps >= budget.most_iterations else "time"
-        return Outcome(sweeps, self.layout.residual(), stopped)
+        return Outcome(sweeps, self.layout.residual(), stopped, swept_ns)
 
 
 def check_omega(omega: float, below: float) -> None:

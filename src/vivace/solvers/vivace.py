@@ -2,13 +2,22 @@
 
 Relaxation, by name:
 
-    sor      q ← q^k + ω (q̂ - q^k). Each vertex update minimises, over its vertex, a quadratic that lies above the energy
-             ε and touches it (the projections are nearest points), and ω scales the step: ε falls by at least
-             ω (2 - ω) Y_ii/2 |q̂ - q|². So no sweep raises ε for 0 < ω < 2, whatever the colours, the step or the state.
-    printed  line 7 of Algorithm 1 to the letter, q ← ω (q̂ - q^(k-1)) + q^(k-1). That is Chebyshev's recurrence with its
-             weight held fixed; it needs real eigenvalues, and a forward sweep over colours has complex ones. It diverges
-             on the tablecloth from ω of about 1.75 on (docs/relaxation.md), where the paper uses 1.9 and calls it SOR.
+    sor      q ← q^k + ω_k (q̂ - q^k). Each vertex update minimises, over its vertex, a quadratic that lies above the
+             energy ε and touches it (the projections are nearest points), and ω scales the step: ε falls by at least
+             ω (2 - ω) Y_ii/2 |q̂ - q|². So no sweep raises ε for 0 < ω < 2, whatever the colours, step or state.
+             tablecloth it diverges from ω of about 1.5 on (docs/relaxation.md); the paper has 1.9 and calls it SOR.
+             weight held fixed; it needs real eigenvalues, and a forward sweep over colours has complex ones. On the
+             tablecloth it diverges from ω of about 1.5 on (docs/relaxation.md); the paper uses 1.9 and calls it SOR.
     none     ω = 1.
+
+Descent within a step is not yet stability from step to step. What K sweeps leave of the roughest modes, (1 - ω)^K,
+comes back through the velocity: a mode that a step multiplies by μ evolves as q_(n+1) = μ (2 q_n - q_(n-1)), which grows for
+μ < -1/3. At ω = 1.9 that is every odd K below 11, and in fact every K up to ten diverges. So ω_k ramps up from 1,
+
+    ω_k = 1 + (ω - 1) k / (k + ramp),     k = 0, 1, 2, ...
+
+whose first, plain sweep removes those modes, and which keeps the map from frame to frame contracting for every K
+(docs/relaxation.md has the spectral radii). ramp = 0 is the constant ω of the textbooks.
 """
 
 from __future__ import annotations
@@ -29,6 +38,7 @@ from .ordering import morton_rank
 from .sweeping import SweepingSolver, check_omega
 
 RELAXATIONS = ("sor", "printed", "none")
+RAMP_LENGTH = 1000  # sweeps after which the ramp is taken to have arrived
 
 
 @SOLVERS.register("vivace")
@@ -36,14 +46,16 @@ RELAXATIONS = ("sor", "printed", "none")
 class Vivace(SweepingSolver):
     """Coloured parallel Gauss-Seidel with over-relaxation: the default.
 
-    relaxation  "sor" (default, never raises the energy), "printed" (Algorithm 1 as printed), "none"
-    omega       relaxation factor: (0, 2) for sor, (0, 2] for printed
+    relaxation           "sor" (never raises the energy), "printed" (Algorithm 1 as printed) or "none"
+    omega                relaxation factor: (0, 2) for sor, (0, 2] for printed
+    ramp                 sweeps over which sor reaches half its over-relaxation; 0: constant omega from the first sweep
     colouring_algorithm  name of a colouring (see `vivace list colourings`)
-    balance     even out the colours' sizes after colouring
+    balance              even out the colours' sizes after colouring
     """
 
     relaxation: str = "sor"
     omega: float = 1.9
+    ramp: float = 2.0
     colouring_algorithm: str = "brooks-vizing"
     balance: bool = False
 
@@ -55,6 +67,8 @@ class Vivace(SweepingSolver):
         check_omega(self.omega, 2.0)
         if self.relaxation == "sor" and self.omega >= 2.0:
             raise InputError("sor converges for omega below 2 only (Ostrowski-Reich)")
+        if not (np.isfinite(self.ramp) and self.ramp >= 0):
+            raise InputError(f"ramp must be a number of sweeps, zero or more, not {self.ramp!r}")
         COLOURINGS[self.colouring_algorithm]
 
     def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
@@ -67,10 +81,19 @@ class Vivace(SweepingSolver):
         return order
 
     def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
-        omega = np.array([1.0 if self.relaxation == "none" else self.omega], np.float32)
-        arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, omega)
+        weights = self.weights()
+        arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, weights)
         kernel = sweep_sor
         if self.relaxation == "printed":
             kernel, arrays = sweep_printed, (*arrays, np.zeros_like(layout.q))
         colours = zip(self._pointers[:-1], self._pointers[1:], strict=True)
         return [Phase(kernel, arrays, int(begin), int(end)) for begin, end in colours]
+
+    def weights(self) -> np.ndarray:
+        """ω_k of the sweeps in turn; the last holds for all later ones."""
+        if self.relaxation == "none":
+            return np.ones(1, np.float32)
+        if self.relaxation == "printed" or self.ramp == 0:
+            return np.array([self.omega], np.float32)
+        k = np.arange(RAMP_LENGTH)
+        return (1.0 + (self.omega - 1.0) * k / (k + self.ramp)).astype(np.float32)

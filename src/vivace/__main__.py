@@ -1,0 +1,7 @@
+"""`python -m vivace` is the `vivace` command."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

@@ -1,0 +1,70 @@
+"""What a run leaves behind to look at: a picture, an animation, or the numbers themselves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import MissingExtraError
+from ..files import replacing
+from ..pictures import Camera, bounds_of, save_animation, save_picture
+from .run import Progress, Run
+
+RUN_SUFFIXES = (".mp4", ".gif", ".png", ".npz")
+FASTEST_GIF = 50  # frames a second
+
+
+def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tuple[list[Path], list[str]]:
+    """Write what the suffix of `target` asks for, from a run with recorded positions; an animation gets a picture too.
+
+    Returns the files written and notes for the user: a graphics library that is missing costs the picture's finish,
+    or the film its format, but never the run.
+    """
+    suffix = target.suffix.lower()
+    if suffix == ".npz":
+        _write_numbers(run, target)
+        return [target], []
+    if not run.finite:
+        return [], ["the simulation did not stay finite: no picture was drawn"]
+    mesh, frames, h = run.sim.model.mesh, run.positions, run.sim.system.h
+    triangles = mesh.triangles if len(mesh.triangles) else None
+    common: dict[str, Any] = {
+        "edges": None if len(mesh.triangles) else mesh.edges,
+        "points": run.sim.model.pinned,
+        "camera": Camera.framing(*bounds_of(frames), direction=run.scene.view),
+        "settings": run.settings(),
+    }
+    picture = target.with_suffix(".png")
+    written, notes = [picture], {save_picture(picture, frames[-1], triangles, **common)}
+    if suffix != ".png":
+        every = max(1, int(np.ceil(1 / (FASTEST_GIF * h)))) if suffix == ".gif" else 1
+        common["fps"] = 1.0 / (every * h)
+        if progress is not None:
+            common["progress"] = lambda done, total: progress("drawing", done, total)
+        try:
+            notes.add(save_animation(target, frames[::every], triangles, **common))
+        except MissingExtraError as error:
+            notes.add(f"{error}; a GIF was written instead")
+            target = target.with_suffix(".gif")
+            every = max(1, int(np.ceil(1 / (FASTEST_GIF * h))))
+            common["fps"] = 1.0 / (every * h)
+            notes.add(save_animation(target, frames[::every], triangles, **common))
+        written.append(target)
+    return written, sorted(note for note in notes if ";" in note)
+
+
+def _write_numbers(run: Run, target: Path) -> None:
+    mesh = run.sim.model.mesh
+    settings = np.array(json.dumps(run.settings(), default=str))
+    with replacing(target) as temporary:
+        np.savez_compressed(
+            temporary,
+            positions=np.stack(run.positions),
+            triangles=mesh.triangles,
+            tets=mesh.tets,
+            pinned=run.sim.model.pinned,
+            settings=settings,
+        )

@@ -1,0 +1,148 @@
+"""Run a scene and measure it: what `vivace run` does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import __version__
+from ..scenes import Scene
+from ..simulation import Report, Simulation
+from ..solvers import Budget, Solver
+from .statistics import median, percentile
+
+WARM_UP = 3  # steps of a throw-away simulation before anything is timed
+LARGEST_FOR_ERROR = 60_000  # vertices above which nobody wants to wait for the converged reference by default
+
+Progress = Callable[[str, int, int], None]  # what, done, total
+
+
+@dataclass(eq=False)
+class Run:
+    """What happened, frame by frame, and the numbers that sum it up."""
+
+    scene: Scene
+    sim: Simulation
+    ms: np.ndarray
+    sweeps: np.ndarray
+    ms_per_sweep: np.ndarray
+    stages: dict[str, float]  # median milliseconds
+    errors: dict[int, float]  # frame -> relative error
+    stretch: np.ndarray | None
+    finite: bool
+    warm_up_s: float
+    positions: list[np.ndarray] = field(default_factory=list)  # (n, 3) float32 after each frame, if recorded
+
+    def summary(self) -> dict[str, object]:
+        """The figures of the run under the names that scripts rely on."""
+        late = self.stretch[len(self.stretch) * 2 // 3 :] if self.stretch is not None else None
+        return {
+            "frames": len(self.ms),
+            "sweeps_per_frame_median": median(self.sweeps),
+            "ms_per_frame_median": median(self.ms),
+            "ms_per_frame_p99": percentile(self.ms, 99),
+            "ms_per_sweep_median": median(self.ms_per_sweep),
+            "colours": self.sim.colouring.count if self.sim.colouring else None,
+            "relative_error_median": median(list(self.errors.values())),
+            "stretch_mean": float(np.mean(late)) if late is not None and len(late) else None,
+            "finite": self.finite,
+            "vertices": self.sim.model.n,
+            "triangles": len(self.sim.model.mesh.triangles),
+            "tets": len(self.sim.model.mesh.tets),
+            "constraints": {g.kind.name: len(g) for g in self.sim.model.groups},
+            "stages_ms_median": self.stages,
+            "warm_up_s": self.warm_up_s,
+            "settings": self.settings(),
+        }
+
+    def settings(self) -> dict[str, object]:
+        """All that is needed to make this run again."""
+        sim = self.sim
+        options = {key: value for key, value in vars(sim.solver).items() if key in _fields(sim.solver)}
+        return {
+            "version": __version__,
+            "scene": self.scene.name,
+            **self.scene.settings,
+            "solver": {"name": sim.solver.name, **options},
+            "budget": {key: value for key, value in vars(sim.budget).items() if value is not None},
+            "time_step": sim.system.h,
+            "threads": sim.threads,
+            "seed": sim.seed,
+        }
+
+
+def run(
+    scene: Scene,
+    *,
+    solver: str | tuple[str, dict] | Solver | None = None,
+    budget: Budget | None = None,
+    frames: int | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    error_samples: int | None = None,
+    record: bool = False,
+    progress: Progress | None = None,
+) -> Run:
+    """Simulate `frames` steps, warm; measure the relative error of `error_samples` of them afterwards."""
+    frames = scene.frames if frames is None else frames
+    if error_samples is None:
+        error_samples = 5 if scene.model.n <= LARGEST_FOR_ERROR else 0
+    tell = progress or (lambda what, done, total: None)
+
+    tell("warming up", 0, 1)
+    begin = time.perf_counter()
+    warm = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed)
+    for _ in range(WARM_UP):
+        warm.step()
+    warm_up_s = time.perf_counter() - begin
+    tell("warming up", 1, 1)
+
+    sim = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed)
+    sim.prepare()
+    measure_stretch = _stretch_of(scene)
+    chosen = (
+        set(np.linspace(frames / (error_samples + 1), frames, error_samples, dtype=int)) if error_samples else set()
+    )
+    sampled: dict[int, Report] = {}
+    reports: list[tuple[float, int, float, dict[str, float]]] = []
+    stretch: list[float] = []
+    positions: list[np.ndarray] = []
+    finite = True
+    for k in range(1, frames + 1):
+        report = sim.step()
+        reports.append((report.ms, report.sweeps, report.ms_per_sweep, dict(report.stages)))
+        finite = finite and report.finite
+        if k in chosen and report.finite:
+            sampled[k] = report
+        if measure_stretch is not None:
+            stretch.append(measure_stretch(report.positions))
+        if record:
+            positions.append(report.positions.copy())
+        tell("simulating", k, frames)
+
+    errors: dict[int, float] = {}
+    for done, (k, report) in enumerate(sampled.items(), 1):
+        errors[k] = report.relative_error
+        tell("measuring the error", done, len(sampled))
+    ms, sweeps, per_sweep, stages = zip(*reports, strict=True)
+    return Run(
+        *(scene, sim, np.array(ms), np.array(sweeps), np.array(per_sweep)),
+        {name: median([s[name] for s in stages]) or 0.0 for name in stages[0]},
+        *(errors, np.array(stretch) if measure_stretch else None, finite, warm_up_s, positions),
+    )
+
+
+def _stretch_of(scene: Scene) -> Callable[[np.ndarray], float] | None:
+    """Mean of (length - rest length) / rest length over a cloth's edges."""
+    if not scene.is_cloth:
+        return None
+    i, j = scene.model.mesh.edges.T
+    rest = np.linalg.norm(scene.model.mesh.vertices[i] - scene.model.mesh.vertices[j], axis=1)
+    return lambda q: float(np.mean(np.linalg.norm(q[i] - q[j], axis=1) / rest - 1.0))
+
+
+def _fields(solver: Solver) -> set[str]:
+    return set(getattr(type(solver), "__dataclass_fields__", {}))

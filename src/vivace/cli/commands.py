@@ -1,0 +1,240 @@
+"""One function a command: call the library, show the result."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from .. import __version__
+from ..bench import colour as colour_bench
+from ..bench import compare as compare_bench
+from ..bench import run as run_bench
+from ..bench import sweep as sweep_bench
+from ..bench.film import RUN_SUFFIXES, write_run
+from ..colouring import COLOURINGS
+from ..colouring import options_of as colouring_options
+from ..constraints import CONSTRAINTS
+from ..errors import InputError
+from ..files import replacing, write_text
+from ..kernels.team import default_threads
+from ..scenes import SCENES, parameters_of, summary_of
+from ..solvers import SOLVERS, options_of
+from .arguments import budget_of, scene_of
+from .console import err, out, progress, show_json, show_table
+
+
+def _first_line(thing: object) -> str:
+    return (thing.__doc__ or "").strip().partition("\n")[0]
+
+
+LISTS: dict[str, Callable[[], list[dict]]] = {
+    "scenes": lambda: [{"name": n, "summary": summary_of(n), "parameters": parameters_of(n)} for n in SCENES],
+    "solvers": lambda: [
+        {"name": n, "summary": _first_line(cls), "options": options_of(cls)} for n, cls in SOLVERS.items()
+    ],
+    "colourings": lambda: [
+        {"name": n, "summary": _first_line(function), "options": colouring_options(n)}
+        for n, function in COLOURINGS.items()
+    ],
+    "constraints": lambda: [
+        {
+            "name": n,
+            "summary": kind.summary,
+            "vertices": kind.vertices,
+            "unit": kind.unit,
+            "options": dict(kind.options),
+        }
+        for n, kind in CONSTRAINTS.items()
+    ],
+}
+
+
+def list_things(arguments: argparse.Namespace) -> None:
+    kinds = [arguments.what] if arguments.what else list(LISTS)
+    found = {kind: LISTS[kind]() for kind in kinds}
+    if arguments.json:
+        return show_json(found[arguments.what] if arguments.what else found)
+    for kind, rows in found.items():
+        out.print(f"[bold]{kind}[/bold]")
+        for row in rows:
+            options = row.get("parameters", row.get("options")) or {}
+            text = "  ".join(f"{key}={value!r}" for key, value in options.items())
+            out.print(f"  [cyan]{row['name']}[/cyan]  {row['summary']}", soft_wrap=True)
+            if text:
+                out.print(f"      {text}", style="dim", markup=False, soft_wrap=True)
+    return None
+
+
+def run_scene(arguments: argparse.Namespace) -> None:
+    target = Path(arguments.out) if arguments.out else None
+    if target is not None and target.suffix.lower() not in RUN_SUFFIXES:
+        raise InputError(f"--out must end in one of {', '.join(RUN_SUFFIXES)}, not {target.name!r}")
+    if target is not None:
+        _check_writable(target)
+    scene = scene_of(arguments)
+    with progress(arguments.quiet or arguments.json) as tell:
+        result = run_bench.run(
+            scene,
+            solver=arguments.solver,
+            budget=budget_of(arguments),
+            frames=arguments.frames,
+            threads=arguments.threads,
+            seed=arguments.seed,
+            error_samples=arguments.error_samples,
+            record=target is not None,
+            progress=tell,
+        )
+        written, notes = write_run(result, target, progress=tell) if target else ([], [])
+    summary = result.summary()
+    if arguments.json:
+        show_json({**summary, "written": [str(path) for path in written], "notes": notes})
+    else:
+        _show_run(result, summary)
+        for path in written:
+            out.print(f"wrote {path}", markup=False, soft_wrap=True)
+        for note in notes:
+            err.print(f"note: {note}", markup=False, soft_wrap=True)
+
+
+def _show_run(result: run_bench.Run, summary: dict) -> None:
+    sim = result.sim
+    show_table(
+        f"{result.scene.name}: {sim.model.n} vertices, {sim.solver.name}, {sim.threads} threads",
+        ["frames", "sweeps a frame", "ms a frame", "p99", "ms a sweep", "colours", "relative error", "finite"],
+        [
+            [
+                *(summary["frames"], summary["sweeps_per_frame_median"], summary["ms_per_frame_median"]),
+                *(summary["ms_per_frame_p99"], summary["ms_per_sweep_median"], summary["colours"]),
+                *(summary["relative_error_median"], summary["finite"]),
+            ]
+        ],
+    )
+    stages = "  ".join(f"{name} {ms:.3f}" for name, ms in result.stages.items())
+    out.print(f"median ms by stage: {stages}; warm-up {result.warm_up_s:.1f} s")
+
+
+def _check_writable(path: Path) -> None:
+    """Fail before a long run rather than after it."""
+    with replacing(path.with_name(f".{path.name}-probe")) as probe:
+        probe.touch()
+    path.with_name(f".{path.name}-probe").unlink()
+
+
+def colour(arguments: argparse.Namespace) -> None:
+    scene = scene_of(arguments)
+    names = list(COLOURINGS) if arguments.algorithm == "all" else [arguments.algorithm]
+    for name in names:
+        COLOURINGS[name]
+    with progress(arguments.quiet or arguments.json) as tell:
+        system, timings = colour_bench.colour_scene(
+            *(scene, names),
+            seed=arguments.seed,
+            repeat=arguments.repeat,
+            threads=arguments.threads,
+            progress=tell,
+        )
+    rows = [timing.row() for timing in timings]
+    if arguments.out:
+        from ..pictures import adjacency_before_after
+
+        orders = {}
+        for timing, row in zip(timings, rows, strict=True):
+            title = f"{row['algorithm']}\n{row['colours']} colours, {row['ms_median']:.2f} ms"
+            orders[str(row["algorithm"])] = (*timing.colouring.order(), title)
+        settings = {"version": __version__, "target": arguments.target, "seed": arguments.seed, **scene.settings}
+        adjacency_before_after(arguments.out, *system.graph, orders, settings=settings)
+    if arguments.json:
+        return show_json(rows)
+    n, links = system.n, system.off.nnz // 2
+    columns = ["colours", "rounds", "largest", "smallest", "balance", "ms_median", "ms_p90", "valid"]
+    show_table(
+        f"{scene.name}: {n} vertices, {links} pairs that share a constraint",
+        ["algorithm", *(c.replace("_", " ") for c in columns)],
+        [[row["algorithm"], *(row[c] for c in columns)] for row in rows],
+    )
+    if arguments.out:
+        out.print(f"wrote {arguments.out}", markup=False)
+    return None
+
+
+def compare_solvers(arguments: argparse.Namespace) -> None:
+    if not arguments.solvers or not arguments.budgets_ms:
+        raise InputError("compare needs at least one solver and one budget")
+    folder = Path(arguments.out) if arguments.out else None
+    if folder is not None:
+        _check_writable(folder / "errors.csv")
+    scene = scene_of(arguments)
+    with progress(arguments.quiet or arguments.json) as tell:
+        curves = compare_bench.compare(
+            *(scene, arguments.solvers, arguments.budgets_ms),
+            frames=arguments.frames,
+            samples=arguments.samples,
+            threads=arguments.threads,
+            seed=arguments.seed,
+            progress=tell,
+        )
+    rows = [curve.row() for curve in curves]
+    written = _write_comparison(arguments, scene, curves, rows, folder) if folder else []
+    if arguments.json:
+        return show_json(rows)
+    columns = list(rows[0])[2:]
+    show_table(
+        f"{scene.name}: {scene.model.n} vertices, {arguments.frames} frames, h = {scene.time_step * 1e3:.3g} ms",
+        ["solver", "budget ms", *(c.replace("_", " ") for c in columns)],
+        [[row["solver"], row["budget_ms"], *(row[c] for c in columns)] for row in rows],
+    )
+    for path in written:
+        out.print(f"wrote {path}", markup=False)
+    return None
+
+
+def _write_comparison(arguments, scene, curves, rows, folder: Path) -> list[Path]:
+    import json
+
+    from ..pictures import error_against_time, error_summary
+
+    settings = {
+        "version": __version__,
+        "target": arguments.target,
+        **scene.settings,
+        "solvers": arguments.solvers,
+        "budgets_ms": arguments.budgets_ms,
+        "frames": arguments.frames,
+        "samples": arguments.samples,
+        "threads": arguments.threads or default_threads(),
+        "seed": arguments.seed,
+    }
+    compare_bench.write_csv(curves, folder / "errors.csv", scene.time_step)
+    write_text(folder / "settings.json", json.dumps({"settings": settings, "rows": rows}, indent=2, default=str))
+    panels: dict[float, dict[str, tuple]] = {}
+    for curve in curves:
+        panels.setdefault(curve.budget_ms, {})[curve.solver] = (curve.frames * scene.time_step, curve.errors)
+    error_against_time(folder / "errors.png", panels, settings=settings)
+    summary = [(c.solver, c.budget_ms, float(np.median(c.errors))) for c in curves]
+    error_summary(folder / "summary.png", summary, settings=settings)
+    return [folder / name for name in ("errors.csv", "errors.png", "summary.png", "settings.json")]
+
+
+def bench(arguments: argparse.Namespace) -> None:
+    threads = arguments.threads or sorted({1, default_threads()})
+    with progress(arguments.quiet or arguments.json) as tell:
+        rows = sweep_bench.time_sweeps(arguments.target, threads, cold=not arguments.no_cold_start, progress=tell)
+    if arguments.json:
+        return show_json(rows)
+    columns = [
+        "threads",
+        "ms_per_sweep_best",
+        "ms_per_sweep_median",
+        "ms_per_sweep_p90",
+        "cold_start_s",
+        "first_start_s",
+    ]
+    show_table(
+        f"one sweep of {arguments.target}",
+        [c.replace("_", " ") for c in columns],
+        [[row.get(c) for c in columns] for row in rows],
+    )
+    return None

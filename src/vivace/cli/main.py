@@ -1,0 +1,141 @@
+"""Entry point: parse, dispatch, and turn errors into one clear line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import VivaceError
+from . import commands
+from .arguments import add_common, add_target, list_of, natural, positive, positive_int, share, solver_names
+from .console import err
+
+EXAMPLES = """examples:
+  vivace list                                              what there is
+  vivace run tablecloth --budget-ms 8 --out cloth.mp4      simulate, measure, film
+  vivace run bunny.obj --iterations 20 --frames 60 --json  your own mesh, figures for a script
+  vivace colour tablecloth --algorithm all --out colours.png
+  vivace compare tablecloth --solvers vivace,jacobi --budgets-ms 4,8 --frames 60 --out study
+  vivace bench sweep --threads 1,2
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="vivace",
+        description="Soft bodies under a millisecond budget.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"vivace {__version__}")
+    subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def command(name: str, summary: str, details: str, call) -> argparse.ArgumentParser:
+        sub = subparsers.add_parser(
+            name, help=summary, description=details, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        sub.set_defaults(call=call)
+        return sub
+
+    sub = command(
+        "list",
+        "show scenes, solvers, colourings and constraints",
+        "Show what there is by name, with parameters and their defaults.",
+        commands.list_things,
+    )
+    sub.add_argument("what", nargs="?", choices=sorted(commands.LISTS), help="one kind only")
+    sub.add_argument("--json", action="store_true", help="print JSON and nothing else")
+
+    sub = command(
+        "run",
+        "simulate a scene and measure it",
+        "Simulate a scene under a budget and report sweeps, milliseconds and error.\n\n"
+        "The budget is the time of a whole step (--budget-ms), a number of sweeps (--iterations: the same result on\n"
+        "every machine and for any number of threads) or a residual relative to the first sweep's (--tolerance).\n"
+        "The relative error compares a few frames' energy with a converged float64 solution: 1 is the prediction\n"
+        "without any solving, 0 the exact answer.",
+        commands.run_scene,
+    )
+    add_target(sub)
+    sub.add_argument("--solver", metavar="NAME", help="e.g. vivace, or vivace:omega=1.5,relaxation=sor")
+    limits = sub.add_argument_group("budget (one or more; default: the scene's own)")
+    limits.add_argument("--budget-ms", type=positive, metavar="B", help="milliseconds a step")
+    limits.add_argument("--iterations", type=positive_int, metavar="K", help="sweeps a step")
+    limits.add_argument("--tolerance", type=share, metavar="T", help="relative residual, between 0 and 1")
+    sub.add_argument("--frames", type=positive_int, metavar="N", help="steps to simulate (default: the scene's own)")
+    sub.add_argument(
+        "--error-samples",
+        type=natural,
+        metavar="E",
+        help="frames whose error is measured, afterwards (default 5; 0 for none, and above 60K vertices)",
+    )
+    sub.add_argument(
+        "--out",
+        metavar="FILE",
+        help="write an animation (.mp4, .gif; a picture of the last frame goes beside it), a picture (.png) "
+        "or the positions of all frames (.npz)",
+    )
+    add_common(sub)
+
+    sub = command(
+        "colour",
+        "colour a scene's constraint graph",
+        "Partition the unknowns so that none in a partition depend on each other, by one algorithm or all.",
+        commands.colour,
+    )
+    add_target(sub)
+    sub.add_argument(
+        "--algorithm", default="brooks-vizing", metavar="NAME", help="see 'vivace list colourings'; or all"
+    )
+    sub.add_argument("--repeat", type=positive_int, default=30, metavar="R", help="timed repetitions (default 30)")
+    sub.add_argument("--out", metavar="PNG", help="draw the adjacency matrix before and after reordering")
+    add_common(sub)
+
+    sub = command(
+        "compare",
+        "compare solvers under time budgets",
+        "Run each solver under each budget from the same start and plot the relative error against time.\n"
+        "Writes errors.csv, errors.png, summary.png and settings.json into the folder --out.",
+        commands.compare_solvers,
+    )
+    add_target(sub)
+    sub.add_argument(
+        "--solvers", type=solver_names, required=True, metavar="A,B", help="e.g. vivace,jacobi,gauss-seidel"
+    )
+    sub.add_argument("--budgets-ms", type=list_of(positive), default=[4.0, 8.0, 15.0, 25.0], metavar="4,8,15,25")
+    sub.add_argument("--frames", type=positive_int, default=120, metavar="N", help="steps of each run (default 120)")
+    sub.add_argument("--samples", type=positive_int, default=8, help="frames whose error is measured (default 8)")
+    sub.add_argument("--out", metavar="DIR", help="folder for table, CSV and plots")
+    add_common(sub)
+
+    sub = command(
+        "bench",
+        "time the kernels",
+        "sweep: milliseconds of one sweep, and seconds from a new process to its first frame.",
+        commands.bench,
+    )
+    sub.add_argument("what", choices=["sweep"], help="what to time")
+    sub.add_argument("--threads", type=list_of(positive_int), default=None, metavar="1,2", help="default: 1 and all")
+    sub.add_argument("--target", default="tablecloth", help="a scene (default tablecloth)")
+    sub.add_argument("--no-cold-start", action="store_true", help="skip the runs in new processes")
+    sub.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    sub.add_argument("--quiet", action="store_true", help="no progress bars")
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0, 1 for an error of use or input, 130 when interrupted."""
+    arguments = parser().parse_args(argv)
+    try:
+        return arguments.call(arguments) or 0
+    except (VivaceError, argparse.ArgumentTypeError) as error:
+        err.print(f"vivace: {error}", markup=False)
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        err.print("vivace: interrupted; nothing was written")
+        return 130

@@ -1,0 +1,149 @@
+"""Laying out rows: nothing of Y is lost, doubled or moved, whatever the order and the springs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vivace as vv
+from vivace.kernels.assemble import assign_slots, count_corners, pair_springs
+from vivace.solvers.layout import Layout
+
+from . import twins
+from .twins import EPS32
+
+
+def doubled_cloth():
+    """Springs, hinges, and second and third springs between pairs that have one, some written the other way round."""
+    model = vv.Model.of(vv.mesh.cloth(6, 5), vv.Cloth(stretch=1e3, bend=1e-2), air=0.3, viscosity=0.01).pin("corners")
+    edges = model.mesh.edges
+    model = model.constrain("spring", edges[::3], 77.0, scale=0.5)
+    return model.constrain("spring", edges[::6][:, ::-1], np.linspace(1.0, 2.0, len(edges[::6])))
+
+
+def reordered(layout, rows=None):
+    """Y from the layout's rows, back in the order of the mesh."""
+    y = twins.dense_from_rows(rows or layout.rows, layout.tie)
+    back = np.empty_like(y)
+    back[np.ix_(layout.order, layout.order)] = y
+    return back
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("freeze", [False, True])
+def test_rows_reproduce_the_matrix(seed, freeze):
+    """Off the diagonal Y_ij = -Σ a exactly (float32 of it); Y_ii = k_i + Σ a to the rounding of that sum."""
+    model = doubled_cloth()
+    h = 1 / 60
+    layout = Layout(vv.System(model, h), np.random.default_rng(seed).permutation(model.n), 1, freeze_springs=freeze)
+    y, back = vv.System(model, h).matrix.toarray(), reordered(layout)
+    off = ~np.eye(model.n, dtype=bool)
+    assert np.array_equal(back[off], y.astype(np.float32)[off])
+    assert np.abs(np.diag(back - y)).max() <= EPS32 * np.abs(y).sum(axis=1).max()
+    assert np.array_equal(layout.inverse, (1 / np.diag(y)[layout.order]).astype(np.float32))
+
+
+def test_each_neighbour_carries_its_coefficient_once():
+    """Of several springs between i and j the first carries a_ij and the rest zero; each keeps its own w l."""
+    model = doubled_cloth()
+    layout = Layout(vv.System(model, 1 / 60), np.random.default_rng(9).permutation(model.n), 1)
+    spring_at, spring_j, spring_a, spring_wl, other_at, other_j, _ = layout.rows
+    expected: dict[tuple[int, int], list[float]] = {}
+    for group in layout.system.springs:
+        for (i, j), w, (length,) in zip(group.vertices.tolist(), group.weights, group.parameters, strict=True):
+            expected.setdefault((i, j), []).append(float(np.float32(w * length)))
+            expected.setdefault((j, i), []).append(float(np.float32(w * length)))
+    y = layout.system.matrix.toarray()
+    for i in range(model.n):
+        v = layout.order[i]
+        found: dict[int, list[tuple[float, float]]] = {}
+        for e in range(spring_at[i], spring_at[i + 1]):
+            found.setdefault(spring_j[e], []).append((float(spring_a[e]), float(spring_wl[e])))
+        assert len(found) == sum(first == v for first, _ in expected)
+        for j, entries in found.items():
+            assert [a for a, _ in entries] == [float(np.float32(-y[v, layout.order[j]]))] + [0.0] * (len(entries) - 1)
+            assert sorted(wl for _, wl in entries) == sorted(expected[v, layout.order[j]])
+        others = other_j[other_at[i] : other_at[i + 1]]
+        assert not set(others.tolist()) & set(found)
+        assert len(set(others.tolist())) == len(others)
+
+
+def test_groups_of_four_may_be_read_past_the_end():
+    """Four entries of padding after the last spring, of zero weight."""
+    layout = Layout(vv.System(doubled_cloth(), 1 / 60), np.arange(30), 1)
+    last = layout.rows[0][-1]
+    assert all(len(array) >= last + 4 and not array[last:].any() for array in layout.rows[1:4])
+
+
+def test_a_model_without_springs_or_without_anything():
+    """No springs: everything is an 'other'. No constraints at all: Y is diagonal."""
+    flat = vv.mesh.cloth(4, 4)
+    masses = np.full(16, 0.1)
+    empty = vv.Model(flat, masses, (), np.zeros(3))
+    hinged = empty.constrain("hinge", flat.hinges, 1e-2)
+    for model in (empty, hinged):
+        system = vv.System(model, 0.01)
+        layout = Layout(system, np.arange(16)[::-1].copy(), 1)
+        assert layout.rows[0][-1] == 0
+        y, off = system.matrix.toarray(), ~np.eye(16, dtype=bool)
+        assert np.array_equal(reordered(layout)[off], y.astype(np.float32)[off])
+
+
+def test_pair_springs():
+    """at[i] … at[i+1] lists every spring at i once with its other end; springs stay in their order."""
+    rng = np.random.default_rng(2)
+    n, m = 20, 70
+    pairs = np.stack([rng.permutation(n)[:2] for _ in range(m)]).astype(np.int32)
+    at, other, number = pair_springs(n, pairs)
+    for i in range(n):
+        mine = [(s, int(b if a == i else a)) for s, (a, b) in enumerate(pairs) if i in (a, b)]
+        here = slice(at[i], at[i + 1])
+        assert list(zip(number[here].tolist(), other[here].tolist(), strict=True)) == mine
+    assert pair_springs(3, np.zeros((0, 2), np.int32))[0].tolist() == [0, 0, 0, 0]
+
+
+def test_slots_are_a_permutation_grouped_by_vertex():
+    """Every corner gets a slot of its own, inside the range of the vertex's rank."""
+    rng = np.random.default_rng(4)
+    n = 15
+    rank = rng.permutation(n).astype(np.int32)
+    groups = [np.stack([rng.permutation(n)[:k] for _ in range(9)]).astype(np.int32) for k in (4, 2)]
+    counts = np.zeros(n, np.int32)
+    for vertices in groups:
+        count_corners(counts, vertices, rank)
+    assert np.array_equal(counts, np.bincount(rank[np.concatenate([g.ravel() for g in groups])], minlength=n))
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    cursor = start[:-1].copy()
+    slots = [assign_slots(cursor, vertices, rank) for vertices in groups]
+    assert np.array_equal(cursor, start[1:])
+    assert sorted(np.concatenate([s.ravel() for s in slots]).tolist()) == list(range(start[-1]))
+    for vertices, slot in zip(groups, slots, strict=True):
+        assert (start[rank[vertices]] <= slot).all()
+        assert (slot < start[rank[vertices] + 1]).all()
+
+
+@pytest.mark.xfail(strict=True, reason="k_i leaves out constraints whose rows do not sum to zero")
+def test_the_tie_holds_for_constraints_that_are_not_invariant_to_translation():
+    """k_i = Y_ii - Σ a also where a constraint other than a pin holds a vertex to the world: here A = [1]."""
+    name = "anchor-of-a-test"
+
+    @vv.constraint(name, vertices=1, rows=1, parameters=("x", "y", "z"))
+    class Anchor:
+        """Pulls a vertex to where it was."""
+
+        @staticmethod
+        def prepare(rest):
+            return vv.Prepared(operator=[[1.0]], parameters=rest[:, 0])
+
+        @staticmethod
+        def project(z, parameters, p):
+            for c in range(3):
+                p[0, c] = parameters[c]
+
+    try:
+        system = vv.System(vv.Model.of(vv.mesh.cloth(4, 4)).constrain(name, [0, 3], 1e3), 1 / 60)
+        layout = Layout(system, np.arange(16), 1)
+        y = system.matrix.toarray()
+        assert np.abs(reordered(layout) - y).max() <= EPS32 * np.abs(y).sum(axis=1).max()
+    finally:
+        vv.CONSTRAINTS._things.pop(name)

@@ -1,0 +1,121 @@
+"""Whole-vector kernels against one line of NumPy each; tolerances count the float32 roundings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vivace as vv
+from vivace.kernels.team import Job, Phase
+from vivace.kernels.vectors import add_viscous, copy_rows, load_rows, predict, store_rows, update, watch
+
+from .twins import EPS32, to_rows
+
+N = 300
+
+
+def random_rows(seed, scale=1.0):
+    return to_rows(scale * np.random.default_rng(seed).standard_normal((N, 3)))
+
+
+def run(kernel, *arrays, n=N, threads=2, iterations=1):
+    Job([Phase(kernel, arrays, 0, n)], threads).run(iterations)
+
+
+def test_predict():
+    """s = q + glide (h v + h² a), or the target where there is a pin; constant = inertia s + pin target."""
+    rng = np.random.default_rng(0)
+    q, v, a, target = (random_rows(k, scale) for k, scale in enumerate((1.0, 3.0, 10.0, 1.0)))
+    inertia = rng.uniform(1, 100, N).astype(np.float32)
+    pin = np.where(rng.random(N) < 0.2, 1e4, 0.0).astype(np.float32)
+    flight = np.array([1 / 30, 0.9], np.float32)
+    s, constant = np.full((2, N, 4), np.nan, np.float32)
+    run(predict, q, v, a, inertia, pin, target, s, constant, flight)
+    q, v, a, target = (x.astype(np.float64) for x in (q, v, a, target))
+    h, glide = flight.astype(np.float64)
+    expected = np.where(pin[:, None] > 0, target, q + glide * (h * v + h**2 * a))
+    size = np.abs(q) + h * np.abs(v) + h**2 * np.abs(a) + np.abs(target)
+    assert (np.abs(s - expected) <= 4 * EPS32 * size).all()
+    assert np.array_equal(s[pin > 0], target[pin > 0].astype(np.float32))
+    i, p = (x.astype(np.float64)[:, None] for x in (inertia, pin))
+    size = i * np.abs(s) + p * np.abs(target)
+    assert (np.abs(constant - (i * s + p * target)) <= 2 * EPS32 * size).all()
+
+
+def test_predict_is_the_frame_of_the_system():
+    """The kernels' s and constant are `System.frame` and `System.constant`, dampings and pins included."""
+    model = vv.Model.of(vv.mesh.cloth(20, 15), vv.Cloth(stretch=100.0), air=0.7, viscosity=0.02)
+    model = model.pin("corners", stiffness=1e4)
+    system = vv.System(model, 1 / 60)
+    assert model.n == N
+    q, v, a = to_rows(model.mesh.vertices), random_rows(1), random_rows(2, 9.0)
+    pin, target = system.pin_weight.astype(np.float32), np.zeros((N, 4), np.float32)
+    target[model.pinned, :3] = model.targets
+    s, constant = np.zeros((2, N, 4), np.float32)
+    flight = np.array([system.h, system.glide], np.float32)
+    run(predict, q, v, a, system.inertia.astype(np.float32), pin, target, s, constant, flight)
+    k = system.stiffness_off
+    factor = np.array([system.viscous], np.float32)
+    run(add_viscous, k.indptr, k.indices, k.data.astype(np.float32), q, constant, factor)
+    wide = [x[:, :3].astype(np.float64) for x in (q, v, a)]
+    frame = system.frame(*wide, model.targets)
+    # h, h² and glide are rounded too: eight roundings; then the constant's sums and the row of K (at most 20 neighbours)
+    assert np.abs(s[:, :3] - frame.s).max() <= 8 * EPS32 * (np.abs(frame.s).max() + 1)
+    size = system.inertia.max() * np.abs(frame.s).max() + 1e4 + system.viscous * abs(k).sum(axis=1).max()
+    assert np.abs(constant[:, :3] - system.constant(frame)).max() <= 30 * EPS32 * size
+
+
+def test_add_viscous():
+    """constant_i += factor Σ_j K_ij (q_j - q_i)."""
+    rng = np.random.default_rng(3)
+    degrees = rng.integers(0, 8, N)
+    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32)
+    indices = rng.integers(0, N, indptr[-1]).astype(np.int32)
+    off = rng.standard_normal(indptr[-1]).astype(np.float32)
+    q, constant = random_rows(4), random_rows(5)
+    before, factor = constant.astype(np.float64), np.array([2.5], np.float32)
+    run(add_viscous, indptr, indices, off, q, constant, factor)
+    expected, size = before.copy(), np.abs(before)
+    for i in range(N):
+        for k in range(indptr[i], indptr[i + 1]):
+            term = 2.5 * float(off[k]) * (q[indices[k]].astype(np.float64) - q[i])
+            expected[i] += term
+            size[i] += np.abs(term)
+    assert (np.abs(constant - expected) <= 10 * EPS32 * size).all()
+
+
+def test_update():
+    """v = (new - q) / h, then q = new."""
+    new, q = random_rows(6), random_rows(7)
+    v, rate = np.zeros((N, 4), np.float32), np.array([30.0], np.float32)
+    expected = 30.0 * (new.astype(np.float64) - q)
+    run(update, new, q, v, rate)
+    assert np.array_equal(q, new)
+    assert (np.abs(v - expected) <= 2 * EPS32 * np.abs(expected)).all()
+
+
+def test_reordering_and_copying():
+    """load: to_i = from_order(i); store is its inverse; copy copies."""
+    order = np.random.default_rng(8).permutation(N).astype(np.int32)
+    a, b = random_rows(9), random_rows(10)
+    to_a, to_b, back, copy = np.zeros((4, N, 4), np.float32)
+    run(load_rows, order, a, b, to_a, to_b)
+    assert np.array_equal(to_a, a[order])
+    assert np.array_equal(to_b, b[order])
+    run(store_rows, order, to_a, back)
+    assert np.array_equal(back, a)
+    run(copy_rows, b, copy)
+    assert np.array_equal(copy, b)
+
+
+def test_watch():
+    """monitor = (Σ |r|², tolerance² Σ |r|² of the first iteration), added up in float64."""
+    square = np.random.default_rng(11).uniform(0, 1, N).astype(np.float32)
+    monitor, tolerance = np.zeros(2), np.array([0.1])
+    job = Job([Phase(watch, (square, monitor, tolerance), 0, N, serial=True)], 1, monitor)
+    assert job.run(3) == 3
+    total = float(square.sum(dtype=np.float64))
+    assert monitor[0] == pytest.approx(total, rel=N * np.finfo(float).eps)
+    assert monitor[1] == pytest.approx(0.01 * total, rel=N * np.finfo(float).eps)
+    tolerance[0] = 1.0
+    assert job.run(3) == 1
