@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from solvers.rounding import small_scene
 
+from solvers.rounding import small_scene
 from vivace import SOLVERS, Budget
 from vivace.scenes import make_scene
 
@@ -36,7 +36,9 @@ def test_threads_do_not_change_a_bit(name, solver):
     assert trajectory(scene, solver, 3, frames=frames) == alone
 
 
-@pytest.mark.parametrize("options", [{"relaxation": "printed", "omega": 1.2}, {"balance": True}, {"relaxation": "none"}])
+@pytest.mark.parametrize(
+    "options", [{"relaxation": "printed", "omega": 1.2}, {"balance": True}, {"relaxation": "none"}]
+)
 def test_options_do_not_break_it(options):
     scene = SCENES["tablecloth"]()
     assert trajectory(scene, ("vivace", options), 1, frames=30) == trajectory(scene, ("vivace", options), 3, frames=30)

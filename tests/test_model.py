@@ -76,24 +76,42 @@ def test_pinning_nothing_changes_nothing(cloth):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: m.pin("top").pin([1]), r"vertex 1 is pinned already; move its target instead"),
+        (lambda m: m.pin("top").pin([1]), r"vertex 1 is pinned twice; move its target instead"),
         (lambda m: m.pin("topp"), r"unknown group of the mesh 'cloth': 'topp'; did you mean 'top'"),
         (lambda m: m.pin([99]), r"holds vertex 99, but vertices are numbered 0 to 15"),
         (lambda m: m.pin([-1]), r"holds vertex -1, but vertices are numbered 0 to 15"),
         (lambda m: m.pin([0.5]), r"whole vertex numbers \(integers\), not float64"),
-        (lambda m: m.pin([0], stiffness=-1.0), r"constraint 'pin': stiffness must be finite and not negative, not -1.0 N/m"),
-        (lambda m: m.pin([0], stiffness=np.nan), r"constraint 'pin': stiffness must be finite and not negative, not nan"),
+        (
+            lambda m: m.pin([0], stiffness=-1.0),
+            r"a pin's stiffness must be positive, not -1.0 N/m",
+        ),
+        (
+            lambda m: m.pin([0], stiffness=np.nan),
+            r"a pin's stiffness must be positive, not nan",
+        ),
         (lambda m: m.pin([0], target=[np.nan, 0, 0]), r"pin targets must be finite"),
         (lambda m: m.pin([0, 1], target=[[0, 0, 0]] * 3), r"target"),
         (lambda m: m.pin([0], target="here"), r"target"),
         (lambda m: m.constrain("sprng", [[0, 1]], 1.0), r"unknown constraint 'sprng'; did you mean 'spring'"),
         (lambda m: m.constrain("spring", [[0, 1]], -5.0), r"stiffness must be finite and not negative, not -5.0 N/m"),
-        (lambda m: m.constrain("spring", [[0, 1]], [1.0, 2.0]), r"stiffness must be one number or 1 numbers, not shape"),
-        (lambda m: m.constrain("spring", [[0, 1, 2]], 1.0), r"needs whole-number vertices of shape \(m, 2\), not int64 of"),
-        (lambda m: m.constrain("spring", [[0, 16]], 1.0), r"refers to vertices \[0, 16\], but there are vertices 0 to 15"),
+        (
+            lambda m: m.constrain("spring", [[0, 1]], [1.0, 2.0]),
+            r"stiffness must be one number or 1 numbers, not shape",
+        ),
+        (
+            lambda m: m.constrain("spring", [[0, 1, 2]], 1.0),
+            r"needs whole-number vertices of shape \(m, 2\), not int64 of",
+        ),
+        (
+            lambda m: m.constrain("spring", [[0, 16]], 1.0),
+            r"refers to vertices \[0, 16\], but there are vertices 0 to 15",
+        ),
         (lambda m: m.constrain("spring", [[4, 4]], 1.0), r"number 0 repeats a vertex: \[4, 4\]"),
         (lambda m: m.constrain("spring", [[0, 1]], 1.0, scal=2), r"has no option 'scal'; its options: scale"),
-        (lambda m: m.constrain("spring", [[0, 1]], 1.0, scale=-2), r"scale of rest lengths must be finite and not negative"),
+        (
+            lambda m: m.constrain("spring", [[0, 1]], 1.0, scale=-2),
+            r"scale of rest lengths must be finite and not negative",
+        ),
     ],
 )
 def test_bad_constraints_say_what_is_wrong(cloth, change, message):

@@ -7,8 +7,8 @@ few of them, ROUND u |q|; the velocity (q' - q)/h inherits twice that over h. Wh
 
 import numpy as np
 import pytest
-from solvers.rounding import U, norms, shifts, sweep_slack
 
+from solvers.rounding import U, norms, shifts, sweep_slack
 from vivace import Budget, Cloth, Model, Simulation, Solid, Wire, mesh
 from vivace.mesh import Mesh
 
@@ -32,7 +32,7 @@ def chain(links: int, length: float = 0.1) -> Mesh:
 def test_free_fall(h):
     """v_n = -g h n, so y_n = -g h² n (n + 1)/2, and y_(n+1) - 2 y_n + y_(n-1) = -g h² at every step.
 
-    A rounding of ROUND u |y_k| at step k is also a velocity error that lasts: it moves y_n by (n - k + 1) times as much.
+    A rounding of ROUND u |y_k| at step k is also a velocity error that lasts: it moves y_n by n - k + 1 times that.
     """
     sim = Simulation(pair(), solver=EXACT, budget=Budget(iterations=2), time_step=h)
     heights = [0.0]
@@ -52,7 +52,7 @@ def test_free_fall(h):
 def test_air_drag(air):
     """v_(n+1) = (v_n - g h)/(1 + air h), whose limit is g/air.
 
-    Each step errs by 2 ROUND u |y|/h, and errors shrink by 1 + air h a step: at most (1 + air h)/(air h) of them add up.
+    Each step errs by 2 ROUND u |y|/h, and errors shrink by 1 + air h a step: at most (1 + air h)/(air h) add up.
     """
     h = 1 / 30
     # The spring couples the two while they converge: each sweep gains a factor of (k/(k + m/h²))² = 1/100.
@@ -68,8 +68,8 @@ def test_air_drag(air):
 def test_hanging_chain():
     """At rest link j is longer by (weight below it)/k, and the pin gives way by (all the weight)/(its stiffness).
 
-    A residual of r newtons at each vertex changes the force in a link by Σ r, so its stretch by √n ‖r‖/k; a link between
-    rounded positions is known to 2 u |y|.
+    A residual of r newtons at each vertex changes the force in a link by Σ r, so its stretch by √n ‖r‖/k; a link
+    between rounded positions is known to 2 u |y|.
     """
     stiffness, links = 100.0, 6
     model = Model.of(chain(links), Wire(density=1.0, stretch=stiffness), air=2.0).pin([0], stiffness=1e4)
@@ -110,7 +110,7 @@ def curved() -> Mesh:
 @pytest.mark.parametrize("viscosity", [0.0, 0.01])
 @pytest.mark.parametrize("body", list(BODIES))
 def test_linear_momentum(body, viscosity):
-    """Internal and viscous forces add up to nothing: Σ m (v' - v) = h Σ m g + h Σ_i ∇ε_i, and ∇ε is what is left unsolved.
+    """Internal and viscous forces add up to nothing: Σ m (v' - v) = h Σ m g + h Σ_i ∇ε_i; ∇ε is what is left unsolved.
 
     Velocities are known to 2 ROUND u |q|/h. Without external forces the drift of each step is therefore at most
     h √n ‖∇ε‖ + Σ m 2 ROUND u |q|/h, and with a tolerance t on the residual ‖∇ε‖ shrinks like t ‖∇ε(s)‖.
@@ -180,8 +180,8 @@ def spin(h: float, seconds: float) -> tuple[Simulation, list]:
 def test_angular_momentum_of_a_free_body():
     """L' = L + h Σ m v' × v: implicit Euler's own loss, nothing else; internal forces have no moment at q'.
 
-    From m v' = m v + h f(q') with Σ q' × f(q') = 0 and q' = q + h v'. It is first order: over a fixed time half the step
-    loses half as much, to a relative O(ω h).
+    From m v' = m v + h f(q') with Σ q' × f(q') = 0 and q' = q + h v'. It is first order: over a fixed time half the
+    step loses half as much, to a relative O(ω h).
     """
     losses = []
     for h in (1 / 60, 1 / 120):
@@ -197,8 +197,8 @@ def test_angular_momentum_of_a_free_body():
 def test_mass_on_a_spring(h):
     """x_n = a Re (1 + i ω h)^-n: amplitude (1 + ω² h²)^(-n/2) and phase n arctan(ω h), for motion along the spring.
 
-    The pin's own stiffness K in series shifts ω² by k/K, a relative error of n ω h k/K at step n. A rounding δ moves x by
-    δ and v by δ/h, which counts δ (1 + 1/(ω h)) in the amplitude, and decays like it.
+    The pin's own stiffness K in series shifts ω² by k/K, a relative error of n ω h k/K at step n. A rounding δ moves x
+    by δ and v by δ/h, which counts δ (1 + 1/(ω h)) in the amplitude, and decays like it.
     """
     k, pin, amplitude = 40.0, 4e7, 0.02
     model = Model.of(chain(1), Wire(density=2.0, stretch=k), gravity=(0, 0, 0)).pin([0], stiffness=pin)
@@ -221,8 +221,8 @@ def test_mass_on_a_spring(h):
 def test_viscous_spring(viscosity):
     """m v' = m v - h k (x' + τ v') with x' = x + h v': a spring that also resists its rate of strain, τ the viscosity.
 
-    Solved for x': (m/h² + k (1 + τ/h)) x' = m/h² (x + h v) + k τ/h x. Errors are as in `test_mass_on_a_spring`, and decay
-    no slower.
+    Solved for x': (m/h² + k (1 + τ/h)) x' = m/h² (x + h v) + k τ/h x. Errors are as in `test_mass_on_a_spring`, and
+    decay no slower.
     """
     h, k, pin, amplitude = 1 / 60, 40.0, 4e7, 0.02
     wire = Wire(density=2.0, stretch=k)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .checks import is_number
 from .constraints import ConstraintGroup, Role, make_group
 from .errors import InputError
 from .materials import Material, default_material
@@ -51,7 +52,11 @@ class Model:
         material = default_material(mesh) if material is None else material
         masses = np.asarray(material.masses(mesh), np.float64)
         groups = tuple(material.constraints(mesh))
-        return cls(mesh, masses, groups, np.asarray(gravity, np.float64), air, viscosity)
+        try:
+            down = np.asarray(gravity, np.float64)
+        except (ValueError, TypeError):
+            raise InputError(f"gravity must be three finite numbers in m/s², not {gravity!r}") from None
+        return cls(mesh, masses, groups, down, air, viscosity)
 
     def __post_init__(self) -> None:
         n = self.mesh.n_vertices
@@ -67,10 +72,15 @@ class Model:
             raise InputError(f"gravity must be three finite numbers in m/s², not {self.gravity.tolist()}")
         for name, unit in (("air", "1/s"), ("viscosity", "s")):
             value = getattr(self, name)
-            if not np.isfinite(value) or value < 0:
-                raise InputError(f"{name} damping must be finite and not negative, not {value} {unit}")
-        for array in (self.masses, self.gravity):
+            if not is_number(value) or value < 0:
+                raise InputError(f"{name} damping must be finite and not negative, not {value!r} {unit}")
+        pinned, times = np.unique(self.pinned, return_counts=True)
+        if (times > 1).any():
+            raise InputError(f"vertex {pinned[np.argmax(times > 1)]} is pinned twice; move its target instead")
+        for name in ("masses", "gravity"):  # copies: the caller's own arrays stay as they are
+            array = getattr(self, name).copy()
             array.setflags(write=False)
+            object.__setattr__(self, name, array)
 
     @property
     def n(self) -> int:
@@ -103,16 +113,22 @@ class Model:
     ) -> Model:
         """Hold vertices (a group's name, or indices) at `target` (default: where they are at rest).
 
+        `target`: one position for all, or one for each: in the order of `where`, or of the vertices for a named group.
         `stiffness` in N/m; by default a thousand times the stiffest weight in the model.
         """
         index = self.mesh.select(where)
-        twice = np.intersect1d(index, self.pinned)
-        if len(twice):
-            raise InputError(f"vertex {twice[0]} is pinned already; move its target instead")
         if target is not None:
-            target = np.broadcast_to(np.asarray(target, np.float64), (len(index), 3))
-            if not np.isfinite(target).all():
-                raise InputError("pin targets must be finite")
+            try:
+                given = np.asarray(target, np.float64)
+            except (ValueError, TypeError):
+                raise InputError("pin targets must be numbers") from None
+            if given.shape == (len(index), 3) and not isinstance(where, str):
+                given = given[np.argsort(np.asarray(where), kind="stable")] if np.size(where) == len(index) else given
+            if given.shape not in ((3,), (len(index), 3)) or not np.isfinite(given).all():
+                raise InputError(f"pin targets must be finite, of shape (3,) or ({len(index)}, 3), not {given.shape}")
+            target = np.broadcast_to(given, (len(index), 3))
+        if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
+            raise InputError(f"a pin's stiffness must be positive, not {stiffness!r} N/m")
         if stiffness is None:
             stiffness = 1e3 * max((self._stiffest(group) for group in self.groups), default=1e3)
         return self.constrain("pin", index, stiffness, target=target)

@@ -17,6 +17,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .checks import check_seed
 from .colouring import Colouring
 from .errors import InputError
 from .kernels.team import Job, Phase, check_threads
@@ -108,7 +109,7 @@ class Simulation:
     ):
         self.solver = make_solver(solver)
         self.budget = budget if isinstance(budget, Budget) else Budget(ms=budget)
-        self.threads, self.seed = check_threads(threads), seed
+        self.threads, self.seed = check_threads(threads), check_seed(seed)
         self.system = System(model, time_step)
         self.model = model
         n = model.n
@@ -118,7 +119,6 @@ class Simulation:
         self._forces = np.zeros((n, 3))
         self._targets = model.targets.copy()
         self.frames = 0
-        self._prepared = False
         self._after_ns = 0  # what came after the last sweep took lately
         self._make_jobs()
         self.apply_forces(self._forces)
@@ -159,7 +159,7 @@ class Simulation:
 
     def apply_forces(self, forces: ArrayLike) -> None:
         """External forces on the vertices (n, 3), N, from now on; gravity comes on top."""
-        self._forces = _checked("forces", forces, (self.model.n, 3)).astype(np.float64)
+        self._forces = _checked("forces", forces, (self.model.n, 3))
         self._acceleration[:, :3] = self.model.gravity + self._forces / self.model.masses[:, None]
 
     @property
@@ -202,10 +202,9 @@ class Simulation:
 
     def prepare(self) -> bool:
         """Colour and lay out now rather than in the first step; whether there was anything to do."""
-        if self._prepared:
+        if self.solver.system is self.system:
             return False
         self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
-        self._prepared = True
         return True
 
     def _predict(self) -> None:
@@ -224,9 +223,9 @@ class Simulation:
         phases = [Phase(predict, (*arrays, flight), 0, n)]
         if system.viscous:
             off = system.stiffness_off
-            factor = np.array([-system.viscous], np.float32)
-            values = off.data.astype(np.float32)
-            arrays = (off.indptr, off.indices, values, self._q, self._constant, factor)
+            factor = np.array([system.viscous], np.float32)
+            values, tie = off.data.astype(np.float32), system.stiffness_tie.astype(np.float32)
+            arrays = (off.indptr, off.indices, values, tie, self._q, self._constant, factor)
             phases.append(Phase(add_viscous, arrays, 0, n))
         threads = self.threads if n > SMALL else 1
         self._predict_job = Job(phases, threads)
@@ -267,9 +266,14 @@ def _rows(points: np.ndarray) -> np.ndarray:
 
 
 def _checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value, np.float64)
+    except (ValueError, TypeError):
+        raise InputError(f"{name} must be numbers of shape {shape}") from None
     if array.shape != shape:
         raise InputError(f"{name} must have shape {shape}, not {array.shape}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} must be finite; vertex {int(np.argwhere(~np.isfinite(array))[0, 0])} is not")
+    with np.errstate(over="ignore"):
+        bad = np.argwhere(~np.isfinite(array.astype(np.float32)))
+    if len(bad):
+        raise InputError(f"{name} must be finite; vertex {bad[0, 0]} is not: {array[tuple(bad[0])]} (in float32)")
     return array

@@ -22,8 +22,8 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from .checks import check_time_step
 from .constraints import ConstraintGroup, Role
-from .errors import InputError
 from .kernels.local import project_pass
 from .model import Model
 
@@ -41,15 +41,13 @@ class System:
     """Matrix, energy and gradient of a model at a time step of h seconds."""
 
     def __init__(self, model: Model, h: float):
-        if isinstance(h, bool) or not isinstance(h, (int, float, np.number)) or not np.isfinite(h) or h <= 0:
-            raise InputError(f"the time step must be a positive number of seconds, not {h!r}")
-        self.model, self.h = model, float(h)
+        self.model, self.h = model, check_time_step(h)
         inner = [group for group in model.groups if group.kind.role is not Role.TARGET and len(group)]
         self.springs = [group for group in inner if group.kind.role is Role.SPRING]
         self.projected = [group for group in inner if group.kind.role is Role.PROJECTED]
         self.quadratic = [group for group in inner if group.kind.role is Role.QUADRATIC]
         self.pins = [group for group in model.groups if group.kind.role is Role.TARGET and len(group)]
-        self.stiffness_off, self.stiffness_diagonal = _assemble(model.n, inner)
+        self.stiffness_off, self.stiffness_diagonal, self.stiffness_tie = _assemble(model.n, inner)
         self.pin_weight = np.zeros(model.n)
         for group in self.pins:
             np.add.at(self.pin_weight, group.vertices[:, 0], group.weights)
@@ -57,8 +55,9 @@ class System:
         self.inertia = model.masses / (self.glide * h**2)
         self.viscous = model.viscosity / h  # factor on K
         self.off = self.stiffness_off * (1.0 + self.viscous)  # CSR, no diagonal
-        self.tie = self.inertia + self.pin_weight  # what holds a vertex to the world, not to its neighbours
-        self.diagonal = self.tie + (1.0 + self.viscous) * self.stiffness_diagonal
+        # Row sums of Y: what holds a vertex to the world and not to its neighbours.
+        self.tie = self.inertia + self.pin_weight + (1.0 + self.viscous) * self.stiffness_tie
+        self.diagonal = self.inertia + self.pin_weight + (1.0 + self.viscous) * self.stiffness_diagonal
 
     @property
     def n(self) -> int:
@@ -180,20 +179,27 @@ def _squares(x: np.ndarray) -> np.ndarray:
     return np.einsum("ic,ic->i", x, x)
 
 
-def _assemble(n: int, groups: list[ConstraintGroup]) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Σ w AᵀA as (CSR without the diagonal, diagonal). Entries that cancel stay: they are edges of the graph."""
-    diagonal = np.zeros(n)
+def _assemble(n: int, groups: list[ConstraintGroup]) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+    """Σ w AᵀA as (CSR without the diagonal, diagonal, row sums). Entries that cancel stay: they are edges of the graph.
+
+    Row sums come from those of A, which are exactly zero for all that does not mind being moved as a whole; adding up
+    the entries would leave rounding noise as large as the inertia.
+    """
+    diagonal, sums = np.zeros(n), np.zeros(n)
     first, second, values = [], [], []
     for group in groups:
         a, w, vertices = group.operator, group.weights, group.vertices
+        total = row_sums(a)
         for k in range(group.kind.vertices):
+            if total.any():
+                sums += np.bincount(vertices[:, k], w * np.einsum("mr,mr->m", a[:, :, k], total), minlength=n)
             diagonal += np.bincount(vertices[:, k], w * np.einsum("mr,mr->m", a[:, :, k], a[:, :, k]), minlength=n)
             for other in range(k):
                 first.append(vertices[:, k])
                 second.append(vertices[:, other])
                 values.append(w * np.einsum("mr,mr->m", a[:, :, k], a[:, :, other]))
     if not first:
-        return sp.csr_matrix((n, n)), diagonal
+        return sp.csr_matrix((n, n)), diagonal, sums
     i, j = np.concatenate(first), np.concatenate(second)
     low, high = np.minimum(i, j), np.maximum(i, j)
     upper = sp.coo_matrix((np.concatenate(values), (low, high)), shape=(n, n)).tocsr()
@@ -203,4 +209,10 @@ def _assemble(n: int, groups: list[ConstraintGroup]) -> tuple[sp.csr_matrix, np.
     i, j = np.concatenate([upper.row, upper.col]), np.concatenate([upper.col, upper.row])
     off = sp.coo_matrix((np.concatenate([upper.data, upper.data]), (i, j)), shape=(n, n)).tocsr()
     off.sort_indices()
-    return off, diagonal
+    return off, diagonal, sums
+
+
+def row_sums(operator: np.ndarray) -> np.ndarray:
+    """Σ_k A_rk for every row (m, r), with what is rounding noise set to zero."""
+    total = operator.sum(axis=2)
+    return np.where(np.abs(total) <= 1e-12 * np.abs(operator).sum(axis=2), 0.0, total)

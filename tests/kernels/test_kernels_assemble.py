@@ -122,7 +122,6 @@ def test_slots_are_a_permutation_grouped_by_vertex():
         assert (slot < start[rank[vertices] + 1]).all()
 
 
-@pytest.mark.xfail(strict=True, reason="k_i leaves out constraints whose rows do not sum to zero")
 def test_the_tie_holds_for_constraints_that_are_not_invariant_to_translation():
     """k_i = Y_ii - Σ a also where a constraint other than a pin holds a vertex to the world: here A = [1]."""
     name = "anchor-of-a-test"

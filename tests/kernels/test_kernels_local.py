@@ -13,6 +13,8 @@ import pytest
 import vivace as vv
 from vivace.kernels.local import gather, local_pass, project_pass
 from vivace.kernels.team import Job, Phase
+from vivace.solvers.layout import Layout
+from vivace.system import row_sums
 
 from . import twins
 from .twins import EPS32, EPS64
@@ -93,7 +95,8 @@ def random_table(k, r, count, m=220, n=50, seed=0):
 def run_local(kernel, table, threads=2):
     vertices, operator, weights, parameters, slots, q = table
     out = np.full((slots.size, 4), np.nan, np.float32)
-    arrays = (*(a.ravel() for a in (vertices, operator, weights, parameters, slots)), q, out)
+    sums = row_sums(operator.astype(np.float64)).astype(np.float32).ravel()
+    arrays = (*(a.ravel() for a in (vertices, operator, weights, parameters, slots)), q, out, sums)
     Job([Phase(kernel, arrays, 0, len(vertices))], threads).run()
     assert not out[:, 3].any()
     return out[slots][:, :, :3]
@@ -133,6 +136,42 @@ def test_project_pass_is_float64():
     assert (np.abs(p - expected) <= 2 * EPS64 * (np.abs(expected) + np.abs(z[:, 1:]) + np.abs(z[:, :1]))).all()
 
 
+def rolled_cloth():
+    flat = vv.mesh.cloth(6, 5)
+    x, _, z = flat.vertices.T
+    return vv.mesh.Mesh.from_triangles(np.column_stack([np.sin(x), 1 - np.cos(x), z]), flat.triangles)
+
+
+@pytest.mark.parametrize("name", ["springs", "curved hinges", "strain and volume"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_phases_of_a_layout_make_the_right_hand_side(name, threads):
+    """base_i = constant_i + Σ w Aᵀ p is b of the float64 system at the same q.
+
+    z = A q is rounded by eps |A| |q|, p follows it with a gain of a few, and the share multiplies by w |A|.
+    """
+    model = {
+        "springs": lambda: vv.Model.of(vv.mesh.cloth(6, 5), vv.Cloth(bend=0.0)),
+        "curved hinges": lambda: vv.Model.of(rolled_cloth(), vv.Cloth(bend=1.0)),
+        "strain and volume": lambda: vv.Model.of(vv.mesh.cube(4), vv.Solid(poisson_ratio=0.3)),
+    }[name]()
+    system = vv.System(model, 1 / 60)
+    rng = np.random.default_rng(6)
+    layout = Layout(system, rng.permutation(model.n), threads, freeze_springs=True)
+    q = twins.to_rows(model.mesh.vertices + 0.03 * rng.standard_normal((model.n, 3)))
+    at = q[:, :3].astype(np.float64)
+    frame = vv.Frame(at, at, model.targets)
+    layout.load(q, twins.to_rows(system.constant(frame)))
+    Job(layout.local_phases, threads).run()
+    size = system.inertia * np.abs(at).max()
+    for group in (*system.springs, *system.projected):
+        a = np.abs(group.operator)
+        z = np.einsum("mrk,mkc->mrc", a, np.abs(at[group.vertices])).max(axis=2)
+        share = np.einsum("m,mrk,mr->mk", group.weights, a, z + group.parameters.sum(axis=1)[:, None] + 1)
+        np.add.at(size, group.vertices.ravel(), share.ravel())
+    error = np.abs(layout.base[:, :3] - system.right_hand_side(at, frame)[layout.order]).max(axis=1)
+    assert (error <= 20 * EPS32 * size[layout.order]).all()
+
+
 def test_gather():
     """base_i = constant_i + Σ shares of vertex i, empty ranges included."""
     rng = np.random.default_rng(2)
@@ -155,7 +194,8 @@ def test_a_constraint_from_a_file(on_disk):
     kernel = local_pass(kind.project, 2, 1, 1)
     found = run_local(kernel, table)
     expected = twins.local_shares(*table[:4], table[5], project_rope)
-    assert (np.abs(found - expected) <= 12 * EPS32 * share_size(table, 2, 1, 1.0)).all()
+    # z is summed from differences to the first vertex: each term at most doubles, and one more is added
+    assert (np.abs(found - expected) <= 36 * EPS32 * share_size(table, 2, 1, 1.0)).all()
     mesh = vv.mesh.cloth(5, 5)
     model = vv.Model.of(mesh).constrain("rope-of-a-test", mesh.edges, 10.0, slack=1.1)
     sim = vv.Simulation(model, solver="vivace", budget=vv.Budget(iterations=3), time_step=1 / 60)
@@ -220,7 +260,6 @@ def project(z, parameters, p):
     return scope["project"]
 
 
-@pytest.mark.xfail(strict=True, reason="the digest does not see what a projection closes over")
 def test_two_projections_from_one_factory_do_not_share_machine_code():
     """p = factor z for the factor each was made with."""
     z, found = np.ones((1, 1, 3)), []
@@ -231,7 +270,6 @@ def test_two_projections_from_one_factory_do_not_share_machine_code():
     assert found == [2.0, 3.0]
 
 
-@pytest.mark.xfail(strict=True, reason="without a file the digest sees the byte code but not the names in it")
 def test_two_projections_typed_at_a_prompt_do_not_share_machine_code():
     """sin and cos differ in a name only, not in byte code or constants."""
     z, found = np.ones((1, 1, 3)), []

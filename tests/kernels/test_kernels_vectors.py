@@ -56,26 +56,27 @@ def test_predict_is_the_frame_of_the_system():
     run(predict, q, v, a, system.inertia.astype(np.float32), pin, target, s, constant, flight)
     k = system.stiffness_off
     factor = np.array([system.viscous], np.float32)
-    run(add_viscous, k.indptr, k.indices, k.data.astype(np.float32), q, constant, factor)
+    run(add_viscous, k.indptr, k.indices, k.data.astype(np.float32), np.zeros(N, np.float32), q, constant, factor)
     wide = [x[:, :3].astype(np.float64) for x in (q, v, a)]
     frame = system.frame(*wide, model.targets)
-    # h, h² and glide are rounded too: eight roundings; then the constant's sums and the row of K (at most 20 neighbours)
+    # h, h² and glide are rounded too: eight roundings; then the constant's sums and the row of K (20 neighbours)
     assert np.abs(s[:, :3] - frame.s).max() <= 8 * EPS32 * (np.abs(frame.s).max() + 1)
     size = system.inertia.max() * np.abs(frame.s).max() + 1e4 + system.viscous * abs(k).sum(axis=1).max()
     assert np.abs(constant[:, :3] - system.constant(frame)).max() <= 30 * EPS32 * size
 
 
 def test_add_viscous():
-    """constant_i += factor Σ_j K_ij (q_j - q_i)."""
+    """constant_i += factor (tie_i q_i + Σ_j K_ij (q_j - q_i))."""
     rng = np.random.default_rng(3)
     degrees = rng.integers(0, 8, N)
     indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32)
     indices = rng.integers(0, N, indptr[-1]).astype(np.int32)
     off = rng.standard_normal(indptr[-1]).astype(np.float32)
-    q, constant = random_rows(4), random_rows(5)
+    q, constant, tie = random_rows(4), random_rows(5), rng.uniform(0, 3, N).astype(np.float32)
     before, factor = constant.astype(np.float64), np.array([2.5], np.float32)
-    run(add_viscous, indptr, indices, off, q, constant, factor)
-    expected, size = before.copy(), np.abs(before)
+    run(add_viscous, indptr, indices, off, tie, q, constant, factor)
+    held = 2.5 * tie.astype(np.float64)[:, None] * q
+    expected, size = before + held, np.abs(before) + np.abs(held)
     for i in range(N):
         for k in range(indptr[i], indptr[i + 1]):
             term = 2.5 * float(off[k]) * (q[indices[k]].astype(np.float64) - q[i])
@@ -119,3 +120,18 @@ def test_watch():
     assert monitor[1] == pytest.approx(0.01 * total, rel=N * np.finfo(float).eps)
     tolerance[0] = 1.0
     assert job.run(3) == 1
+
+
+def test_a_step_with_viscosity_minimises_the_energy_of_the_system():
+    """∇ε = 0 at the end of a converged step: to float32, some 1e-4 of the gradient at its start."""
+    model = vv.Model.of(vv.mesh.cloth(5, 5), vv.Cloth(stretch=100.0), viscosity=0.02).pin("corners", stiffness=1e3)
+    sim = vv.Simulation(model, solver="gauss-seidel", budget=vv.Budget(iterations=2000), time_step=1 / 60)
+    start = model.mesh.vertices * [1.2, 1.0, 1.2]
+    sim.positions = start
+    start = sim.positions.astype(np.float64)
+    system = vv.System(model, 1 / 60)
+    gravity = np.tile(model.gravity, (model.n, 1))
+    frame = system.frame(start.copy(), np.zeros_like(start), gravity, model.targets)
+    sim.step()
+    left = np.linalg.norm(system.gradient(sim.positions.astype(np.float64), frame))
+    assert left <= 1e-4 * np.linalg.norm(system.gradient(start, frame))

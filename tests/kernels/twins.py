@@ -58,11 +58,6 @@ def nearest_rotation(f):
     return u @ vt
 
 
-def project_spring(z, parameters):
-    """l z / |z|"""
-    return parameters[0] * z / max(np.linalg.norm(z), SMALLEST_LENGTH)
-
-
 # --- the local pass --------------------------------------------------------------------------------------------------
 
 
@@ -78,24 +73,6 @@ def local_shares(vertices, operator, weights, parameters, q, project):
 
 
 # --- matrices --------------------------------------------------------------------------------------------------------
-
-
-def selection(corners, n):
-    """S (k, n): picks the corners out of all vertices."""
-    s = np.zeros((len(corners), n))
-    s[np.arange(len(corners)), corners] = 1.0
-    return s
-
-
-def dense_matrix(model, h):
-    """Y = (1/h² + air/h) M + (1 + viscosity/h) Σ w SᵀAᵀAS + pins, one constraint at a time."""
-    y = np.diag(model.masses) * (1 / h**2 + model.air / h)
-    for group in model.groups:
-        factor = 1.0 if group.kind.role.value == "target" else 1.0 + model.viscosity / h
-        for corners, a, w in zip(group.vertices, group.operator, group.weights, strict=True):
-            s = selection(corners, model.n)
-            y += factor * w * s.T @ a.T @ a @ s
-    return y
 
 
 def dense_from_rows(rows, tie):

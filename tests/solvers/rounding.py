@@ -7,8 +7,8 @@ Vertex i of an SOR sweep should move to q_i + ω r_i / Y_ii and lands within δ_
 
 the maximum over |r|. A sweep therefore never raises the energy by more than Σ_i Y_ii/2 δ_i² / (ω (2 - ω)).
 
-δ_i: the new position is stored with half an ulp, u |q_i|; the residual is a sum of m_i terms (base, tie q_i, and one for
-each neighbour), so its error is at most (m_i + 4) u times the sum of their sizes, 4 for the few operations inside a term.
+δ_i: the new position is stored with half an ulp, u |q_i|; the residual is a sum of m_i terms (base, tie q_i, one a
+neighbour), so its error is at most (m_i + 4) u times the sum of their sizes, 4 for the few operations inside a term.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def shifts(system: System, frame: Frame, q: np.ndarray) -> np.ndarray:
     """δ_i (m), see above."""
     pins = np.zeros(system.n)
     pins[system.model.pinned] = norms(frame.targets)
-    base = system.inertia * norms(frame.s) + system.drag * norms(frame.previous) + system.pin_weight * pins
+    base = system.inertia * norms(frame.s) + system.pin_weight * pins
     off = system.off.tocoo()
     apart = sp.csr_matrix((np.abs(off.data) * norms(q[off.row] - q[off.col]), (off.row, off.col)), (system.n,) * 2)
     terms = np.diff(system.off.indptr) + 2
@@ -87,15 +87,15 @@ def shifts(system: System, frame: Frame, q: np.ndarray) -> np.ndarray:
         size += np.bincount(group.vertices.ravel(), shares.ravel(), minlength=system.n)
         terms = terms + np.bincount(group.vertices.ravel(), minlength=system.n) * group.kind.rows
     if system.viscous:
-        stiffness = abs(system.stiffness_off) @ norms(frame.previous) + system.stiffness_diagonal * norms(frame.previous)
-        size += system.viscous * stiffness
+        last = norms(frame.previous)
+        size += system.viscous * (abs(system.stiffness_off) @ last + system.stiffness_diagonal * last)
     return U * (norms(q) + (terms + 4) * size / system.diagonal)
 
 
 def sweep_slack(system: System, frame: Frame, before: np.ndarray, after: np.ndarray, omega: float) -> float:
     """How far rounding may raise the energy in one sweep (J).
 
-    Constraints that are projected before the sweep add something. Their measure z is computed to dz = (k + 2) u Σ |A||q|,
+    Constraints that are projected before the sweep add something. Their measure z is known to dz = (k + 2) u Σ |A||q|,
     and p is nearest to z + dz instead of z, so that |z - p| is too long by 2 |dz| at most; that lifts the majorant.
     """
     delta = np.maximum(shifts(system, frame, before), shifts(system, frame, after))

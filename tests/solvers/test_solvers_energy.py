@@ -11,7 +11,7 @@ from vivace.scenes import SCENES, make_scene
 from vivace.solvers import make_solver
 from vivace.solvers.layout import Layout
 
-from .rounding import U, U64, moving_frame, norms, rows, run, shifts, small_scene, sweep_slack
+from .rounding import U64, U, moving_frame, norms, rows, run, shifts, small_scene, sweep_slack
 
 OMEGAS = (0.3, 1.0, 1.5, 1.9, 1.99)
 SWEEPS = 20
@@ -24,7 +24,7 @@ def problem(request):
 
 
 def frozen(system, frame):
-    """A layout whose projections have been computed once, at the prediction, and the phases of one sweep over colours."""
+    """A layout with projections computed once, at the prediction, and a function for one sweep over the colours."""
     solver = make_solver("vivace")
     order = solver.visiting_order(system, 1, 0)
     layout = Layout(system, order, 1, freeze_springs=True)
@@ -108,7 +108,7 @@ def sor_twin(matrix, b, q, omega):
 @pytest.mark.parametrize("omega", OMEGAS)
 @pytest.mark.parametrize("name", ["tablecloth", "bar"])
 def test_sor_twin_in_float64_descends_by_at_least_its_bound(name, omega):
-    """A sweep lowers E by exactly Σ_i ω (2 - ω)/2 Y_ii |q̂_i - q_i|² = Σ_i (2 - ω)/(2 ω) Y_ii |q'_i - q_i|², to 1e-12."""
+    """A sweep lowers E by Σ_i ω (2 - ω)/2 Y_ii |q̂_i - q_i|² = Σ_i (2 - ω)/(2 ω) Y_ii |q'_i - q_i|², to 1e-12."""
     system, frame = moving_frame(small_scene(name))
     matrix, b, q = system.matrix, system.right_hand_side(frame.s, frame), frame.s.copy()
     for _ in range(6):

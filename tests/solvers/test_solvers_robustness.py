@@ -19,8 +19,8 @@ REDUCED = {
 }
 
 
-def check_bounded(sim, frames):
-    """Finite, within what gravity and the stored energy P allow from rest, and calming down.
+def check_bounded(sim, frames, *, calms=False):
+    """Finite, within what gravity and the stored energy P allow from rest, and, where asked for, calming down.
 
     The body falls no farther than freely, g t (t + h)/2, a vertex is within the body's size of it, and P can give the
     lightest vertex a speed of √(2 P/m) at most. Implicit Euler damps: the kinetic energy of the last third stays below
@@ -41,7 +41,7 @@ def check_bounded(sim, frames):
         assert norms(sim.positions - start).max() <= 0.5 * gravity * t * (t + h) + speed * t + size, f"{report.number}"
         kinetic.append(0.5 * float(sim.model.masses @ norms(v) ** 2))
     third = frames // 3
-    assert max(kinetic[-third:]) <= max(kinetic[:-third])
+    assert not calms or max(kinetic[-third:]) <= max(kinetic[:-third])
 
 
 @pytest.mark.parametrize("sweeps", [1, 2, 5, 40])
@@ -49,13 +49,14 @@ def check_bounded(sim, frames):
 def test_any_number_of_sweeps_is_stable(name, sweeps):
     frames = 300 if sweeps < 40 else 150
     sim = make_scene(name, **REDUCED[name]).simulate(budget=Budget(iterations=sweeps), threads=1)
-    check_bounded(sim, frames)
+    check_bounded(sim, frames, calms=True)
 
 
 @pytest.mark.parametrize("sweeps", range(1, 13))
 def test_weightless_bodies_gain_no_energy(sweeps):
     """T + V never exceeds the V it started with, for every number of sweeps: a step dissipates or does nothing."""
-    sim = make_scene("flattened-body", **REDUCED["flattened-body"]).simulate(budget=Budget(iterations=sweeps), threads=1)
+    scene = make_scene("flattened-body", **REDUCED["flattened-body"])
+    sim = scene.simulate(budget=Budget(iterations=sweeps), threads=1)
     first = sim.system.potential(sim.positions.astype(np.float64))
     for _ in range(60):
         sim.step()

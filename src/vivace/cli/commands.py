@@ -17,11 +17,11 @@ from ..bench.film import RUN_SUFFIXES, write_run
 from ..colouring import COLOURINGS
 from ..colouring import options_of as colouring_options
 from ..constraints import CONSTRAINTS
-from ..errors import InputError
+from ..errors import FileError, InputError
 from ..files import replacing, write_text
 from ..kernels.team import default_threads
 from ..scenes import SCENES, parameters_of, summary_of
-from ..solvers import SOLVERS, options_of
+from ..solvers import SOLVERS, make_solver, options_of
 from .arguments import budget_of, scene_of
 from .console import err, out, progress, show_json, show_table
 
@@ -74,12 +74,14 @@ def run_scene(arguments: argparse.Namespace) -> None:
         raise InputError(f"--out must end in one of {', '.join(RUN_SUFFIXES)}, not {target.name!r}")
     if target is not None:
         _check_writable(target)
-    scene = scene_of(arguments)
+    scene, budget = scene_of(arguments), budget_of(arguments)
+    if arguments.solver is not None:
+        make_solver(arguments.solver)
     with progress(arguments.quiet or arguments.json) as tell:
         result = run_bench.run(
             scene,
             solver=arguments.solver,
-            budget=budget_of(arguments),
+            budget=budget,
             frames=arguments.frames,
             threads=arguments.threads,
             seed=arguments.seed,
@@ -118,9 +120,13 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
 
 def _check_writable(path: Path) -> None:
     """Fail before a long run rather than after it."""
-    with replacing(path.with_name(f".{path.name}-probe")) as probe:
-        probe.touch()
-    path.with_name(f".{path.name}-probe").unlink()
+    probe = path.with_name(f".{path.name}-probe")
+    try:
+        with replacing(probe) as temporary:
+            temporary.touch()
+        probe.unlink()
+    except FileError as error:
+        raise FileError(str(error).replace(str(probe), str(path))) from error
 
 
 def colour(arguments: argparse.Namespace) -> None:

@@ -131,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return arguments.call(arguments) or 0
     except (VivaceError, argparse.ArgumentTypeError) as error:
-        err.print(f"vivace: {error}", markup=False)
+        err.print(f"vivace: {error}", markup=False, soft_wrap=True)
         return 1
     except BrokenPipeError:
         sys.stderr.close()

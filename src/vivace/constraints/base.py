@@ -133,7 +133,12 @@ def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: Arra
     if unknown:
         known = ", ".join(kind.options) or "none"
         raise InputError(f"constraint {name!r} has no option {unknown[0]!r}; its options: {known}")
-    index = np.asarray(vertices)
+    try:
+        index = np.asarray(vertices)
+    except ValueError:
+        raise InputError(
+            f"constraint {name!r} needs vertices of shape (m, {kind.vertices}), not a ragged list"
+        ) from None
     if index.size == 0:
         index = np.zeros((0, kind.vertices), np.int32)
     if index.ndim == 1 and kind.vertices == 1:
@@ -174,7 +179,10 @@ def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: Arra
 
 
 def _stiffness(name: str, stiffness: ArrayLike, m: int, unit: str) -> np.ndarray:
-    values = np.asarray(stiffness, np.float64)
+    try:
+        values = np.asarray(stiffness, np.float64)
+    except (ValueError, TypeError):
+        raise InputError(f"constraint {name!r}: stiffness must be a number in {unit}, not {stiffness!r}") from None
     if values.ndim > 1 or (values.ndim == 1 and len(values) != m):
         raise InputError(f"constraint {name!r}: stiffness must be one number or {m} numbers, not shape {values.shape}")
     if not np.isfinite(values).all() or (values < 0).any():

@@ -25,7 +25,7 @@ def coefficients(rest):
     with np.errstate(divide="ignore", invalid="ignore"):
         start2, start3 = _cotangent(x0, x1, x2), _cotangent(x0, x1, x3)
         end2, end3 = _cotangent(x1, x0, x2), _cotangent(x1, x0, x3)
-    rows = np.stack([end2 + end3, start2 + start3, -(start2 + end2), -(start3 + end3)], axis=1)
+        rows = np.stack([end2 + end3, start2 + start3, -(start2 + end2), -(start3 + end3)], axis=1)
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(bad):
         raise InputError(f"hinge {bad[0]} lies on a triangle without area; repair the mesh first")

@@ -17,7 +17,7 @@ class Spring:
         length = np.linalg.norm(rest[:, 0] - rest[:, 1], axis=1)
         if (length <= 0).any():
             raise InputError(f"spring {int(np.argmin(length))} has no length at rest: its two vertices coincide")
-        if not np.isfinite(scale) or scale < 0:
+        if not isinstance(scale, (int, float, np.number)) or not np.isfinite(scale) or scale < 0:
             raise InputError(f"the scale of rest lengths must be finite and not negative, not {scale}")
         return Prepared(operator=[[1.0, -1.0]], parameters=scale * length[:, None])
 

@@ -6,7 +6,7 @@ Shares are written to slots that are grouped by vertex, so that `gather` reads t
     group 0:  c0 c1 c2 ...        slots:  | vertex 0: ▪▪▪ | vertex 1: ▪▪ | vertex 2: ▪▪▪▪ | ...
                └──┴── share ───────────────────▲
 
-The table of every local pass: vertices, operator, weights, parameters, slots, q, out.
+The table of every local pass: vertices, operator, weights, parameters, slots, q, out, and the row sums of the operator.
 """
 
 from __future__ import annotations
@@ -34,18 +34,21 @@ def project(z, parameters, p):  # stand-in likewise
 
 def _local_template(table, begin, end, iteration):
     vertices, operator, weights, parameters = ints(table, 0), floats(table, 1), floats(table, 2), floats(table, 3)
-    slots, q, out = ints(table, 4), rows(table, 5), rows(table, 6)
+    slots, q, out, sums = ints(table, 4), rows(table, 5), rows(table, 6), floats(table, 7)
     z = np.empty((ROWS, 3), np.float32)
     p = np.empty((ROWS, 3), np.float32)
     for c in range(begin, end):
         for r in range(ROWS):
-            x = y = w = np.float32(0.0)
-            for k in range(VERTICES):
+            # z = Σ a_k (q_k - q_0) + (Σ a_k) q_0: differences first, so that nothing is lost far from the origin
+            first = vertices[c * VERTICES]
+            x, y, w = q[first, 0], q[first, 1], q[first, 2]
+            x, y, w = sums[c * ROWS + r] * x, sums[c * ROWS + r] * y, sums[c * ROWS + r] * w
+            for k in range(1, VERTICES):
                 a = operator[(c * ROWS + r) * VERTICES + k]
                 i = vertices[c * VERTICES + k]
-                x += a * q[i, 0]
-                y += a * q[i, 1]
-                w += a * q[i, 2]
+                x += a * (q[i, 0] - q[first, 0])
+                y += a * (q[i, 1] - q[first, 1])
+                w += a * (q[i, 2] - q[first, 2])
             z[r, 0], z[r, 1], z[r, 2] = x, y, w
         project(z, parameters[c * PARAMETERS : (c + 1) * PARAMETERS], p)
         for k in range(VERTICES):
@@ -98,7 +101,9 @@ def _specialised(template: Callable, function: Callable, **numbers: int) -> Call
     try:
         source = Path(inspect.getfile(function)).read_text(encoding="utf-8")
     except (OSError, TypeError):  # typed at a prompt
-        source = repr((function.__code__.co_code, function.__code__.co_consts))
+        code = function.__code__
+        source = repr((code.co_code, code.co_consts, code.co_names, code.co_varnames))
+    source += repr([cell.cell_contents for cell in function.__closure__ or ()])
     text = f"{__version__}|{_kernels_digest()}|{function.__qualname__}|{sorted(numbers.items())}|{source}"
     name = f"{template.__name__.strip('_')}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     scope = {**globals(), "project": compiled_project(function), **numbers}

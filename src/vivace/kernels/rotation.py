@@ -1,7 +1,8 @@
 """The rotation, and the matrix of determinant one, nearest to a 3 x 3 matrix.
 
-`nearest_rotation` works one matrix at a time through the singular values, in float64, and is right for every input:
-inverted, flat, collapsed to a line or to a point. `local_rotations` does four tetrahedra at once with Markley's closed
+`nearest_rotation` works one matrix at a time through the eigenvectors of FᵀF, in float64. It returns a rotation for
+every input, inverted, flat, collapsed to a line or to a point included, and the nearest one to within 1e-16 (σ₁/σ₂)².
+`local_rotations` does four tetrahedra at once with Markley's closed
 form [markley1993]: for B with singular values σ (the smallest signed like det B) and λ = σ₁ + σ₂ + σ₃,
 
     R = ((κ + ‖B‖²) B + λ cof(B) - B Bᵀ B) / ζ,     κ = (λ² - ‖B‖²)/2,     ζ = κ λ - det B = Π (σ_i + σ_j)
@@ -118,7 +119,7 @@ def signed_svd(f, u, sigma, v):
     else:
         for i in range(3):
             u[i, 1] = b[i, 1] / second
-    sigma[1] = second
+    sigma[1] = second if size > 1e-300 else 0.0
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         u[i, 2] = u[j, 0] * u[k, 1] - u[k, 0] * u[j, 1]
@@ -142,38 +143,57 @@ def nearest_rotation(z, p):
 
 
 @njit(cache=True, error_model="numpy")
-def nearest_unimodular(z, p):
-    """p = the matrix of determinant 1 nearest to z: the singular values move to Π σ = 1 [bouaziz2014, appendix A].
+def _moved(sigma, shift, minus):
+    """The three a with a (a - σ) = shift; the smallest on the lower branch if `minus`."""
+    a = 0.5 * (sigma[0] + np.sqrt(max(sigma[0] * sigma[0] + 4.0 * shift, 0.0)))
+    b = 0.5 * (sigma[1] + np.sqrt(max(sigma[1] * sigma[1] + 4.0 * shift, 0.0)))
+    root = np.sqrt(max(sigma[2] * sigma[2] + 4.0 * shift, 0.0))
+    c = 0.5 * (sigma[2] - root) if minus else 0.5 * (sigma[2] + root)
+    return a, b, c
 
-    The shift d of the singular values solves min |d|² with Π (σ + d) = 1 by sequential quadratic steps,
-    d ← ((g·d - C) / |g|²) g with C = Π (σ + d) - 1 and g its gradient. The steps start from values kept away from zero,
-    where g vanishes, and end with an exact rescaling, so the result is finite and of determinant 1 whatever z is.
+
+@njit(cache=True, error_model="numpy")
+def nearest_unimodular(z, p):
+    """p = a matrix of determinant 1 near z, with the singular vectors of z [bouaziz2014, appendix A].
+
+    Singular values a at least distance from σ with Π a = 1 satisfy a_i (a_i - σ_i) = λ, one multiplier for the three.
+    So a_i = (σ_i + √(σ_i² + 4λ))/2, whose product grows with λ from 0 or less, and one root is to be found: by halving,
+    with Newton's step on log Π a where it stays inside. Stretched so much that even the least λ, -σ₃²/4, has a product
+    above 1, the smallest value lies on the other branch. The result is stationary, and the nearest except that a matrix
+    stretched evenly to more than twice its size would be nearer to an uneven one.
     """
     f, u, v = carray(nine_doubles(), (3, 3)), carray(nine_doubles(), (3, 3)), carray(nine_doubles(), (3, 3))
-    sigma, d = carray(nine_doubles(), (9,)), carray(nine_doubles(), (9,))
+    sigma = carray(nine_doubles(), (9,))
     for i in range(3):
         for j in range(3):
             f[i, j] = z[i, j]
     signed_svd(f, u, sigma, v)
-    for i in range(3):
-        d[i] = max(sigma[i], 0.2) - sigma[i]
-    for _ in range(20):
-        a, b, c = sigma[0] + d[0], sigma[1] + d[1], sigma[2] + d[2]
-        g0, g1, g2 = b * c, a * c, a * b
-        gg = g0 * g0 + g1 * g1 + g2 * g2
-        if not gg > 1e-12:
+    least = -0.25 * sigma[2] * sigma[2] if sigma[2] > 0.0 else 0.0
+    a, b, c = _moved(sigma, least, False)
+    minus = a * b * c > 1.0
+    low, high = least, 0.0
+    if not minus:
+        high = 1.0
+        a, b, c = _moved(sigma, high, False)
+        while a * b * c < 1.0:
+            high *= 4.0
+            a, b, c = _moved(sigma, high, False)
+    shift = 0.5 * (low + high)
+    for _ in range(60):
+        a, b, c = _moved(sigma, shift, minus)
+        product = a * b * c
+        if abs(product - 1.0) < 1e-12 or high - low <= 1e-16 * (abs(low) + abs(high)):
             break
-        t = (g0 * d[0] + g1 * d[1] + g2 * d[2] - (a * b * c - 1.0)) / gg
-        change = abs(t * g0 - d[0]) + abs(t * g1 - d[1]) + abs(t * g2 - d[2])
-        d[0], d[1], d[2] = t * g0, t * g1, t * g2
-        if change < 1e-7:
-            break
-    a, b, c = (
-        min(max(sigma[0] + d[0], 1e-3), 1e3),
-        min(max(sigma[1] + d[1], 1e-3), 1e3),
-        min(max(sigma[2] + d[2], 1e-3), 1e3),
-    )
-    scale = (a * b * c) ** (-1.0 / 3.0)
+        if (product > 1.0) != minus:
+            high = shift
+        else:
+            low = shift
+        # d log a / dλ = 1 / (a (2 a - σ)); far from zero it leads inside the bracket within a few steps
+        slope = 1.0 / (a * (2 * a - sigma[0])) + 1.0 / (b * (2 * b - sigma[1])) + 1.0 / (c * (2 * c - sigma[2]))
+        shift = shift - np.log(max(product, 1e-300)) / slope
+        if not (low < shift < high):
+            shift = 0.5 * (low + high)
+    scale = (a * b * c) ** (-1.0 / 3.0) if a * b * c > 0.0 else 1.0
     for i in range(3):
         for j in range(3):
             p[i, j] = scale * (a * u[i, 0] * v[j, 0] + b * u[i, 1] * v[j, 1] + c * u[i, 2] * v[j, 2])
@@ -183,7 +203,7 @@ def nearest_unimodular(z, p):
 
 
 @njit(inline="always")
-def _gradient(t, vertices, operator, q):
+def gradient(t, vertices, operator, q):
     """The columns of F of tetrahedron t."""
     x0 = load4(q, at(vertices, 4 * t))
     e1 = load4(q, at(vertices, 4 * t + 1)) - x0
@@ -200,104 +220,117 @@ def _gradient(t, vertices, operator, q):
 
 
 @njit(inline="always")
-def _scatter(t, p0, p1, p2, operator, weights, slots, out):
+def _scatter(t, p, operator, weights, slots, out):
     """out[slot of corner k] = w Σ_r A_rk p_r for the four corners."""
     a = load4_flat(operator, 12 * t) * at(weights, t)
     b = load4_flat(operator, 12 * t + 4) * at(weights, t)
     c = load4_flat(operator, 12 * t + 8) * at(weights, t)
-    store4(out, at(slots, 4 * t), lane4(a, 0) * p0 + lane4(b, 0) * p1 + lane4(c, 0) * p2)
-    store4(out, at(slots, 4 * t + 1), lane4(a, 1) * p0 + lane4(b, 1) * p1 + lane4(c, 1) * p2)
-    store4(out, at(slots, 4 * t + 2), lane4(a, 2) * p0 + lane4(b, 2) * p1 + lane4(c, 2) * p2)
-    store4(out, at(slots, 4 * t + 3), lane4(a, 3) * p0 + lane4(b, 3) * p1 + lane4(c, 3) * p2)
+    store4(out, at(slots, 4 * t), lane4(a, 0) * p[0] + lane4(b, 0) * p[1] + lane4(c, 0) * p[2])
+    store4(out, at(slots, 4 * t + 1), lane4(a, 1) * p[0] + lane4(b, 1) * p[1] + lane4(c, 1) * p[2])
+    store4(out, at(slots, 4 * t + 2), lane4(a, 2) * p[0] + lane4(b, 2) * p[1] + lane4(c, 2) * p[2])
+    store4(out, at(slots, 4 * t + 3), lane4(a, 3) * p[0] + lane4(b, 3) * p[1] + lane4(c, 3) * p[2])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def rotate_one(t, vertices, operator, weights, slots, q, out):
-    """The slow, certain way for one tetrahedron."""
+@njit(inline="always")
+def rotation(f):
+    """The slow, certain way for one matrix given by its columns."""
     z = carray(nine_doubles(), (3, 3))
     p = carray(nine_doubles(), (3, 3))
-    f0, f1, f2 = _gradient(t, vertices, operator, q)
-    z[0, 0], z[0, 1], z[0, 2] = lane4(f0, 0), lane4(f0, 1), lane4(f0, 2)
-    z[1, 0], z[1, 1], z[1, 2] = lane4(f1, 0), lane4(f1, 1), lane4(f1, 2)
-    z[2, 0], z[2, 1], z[2, 2] = lane4(f2, 0), lane4(f2, 1), lane4(f2, 2)
+    z[0, 0], z[0, 1], z[0, 2] = lane4(f[0], 0), lane4(f[0], 1), lane4(f[0], 2)
+    z[1, 0], z[1, 1], z[1, 2] = lane4(f[1], 0), lane4(f[1], 1), lane4(f[1], 2)
+    z[2, 0], z[2, 1], z[2, 2] = lane4(f[2], 0), lane4(f[2], 1), lane4(f[2], 2)
     nearest_rotation(z, p)
     zero = np.float32(0.0)
-    p0 = make4(np.float32(p[0, 0]), np.float32(p[0, 1]), np.float32(p[0, 2]), zero)
-    p1 = make4(np.float32(p[1, 0]), np.float32(p[1, 1]), np.float32(p[1, 2]), zero)
-    p2 = make4(np.float32(p[2, 0]), np.float32(p[2, 1]), np.float32(p[2, 2]), zero)
-    _scatter(t, p0, p1, p2, operator, weights, slots, out)
+    return (
+        make4(np.float32(p[0, 0]), np.float32(p[0, 1]), np.float32(p[0, 2]), zero),
+        make4(np.float32(p[1, 0]), np.float32(p[1, 1]), np.float32(p[1, 2]), zero),
+        make4(np.float32(p[2, 0]), np.float32(p[2, 1]), np.float32(p[2, 2]), zero),
+    )
+
+
+@njit(inline="always")
+def rotations4(a, b, c, d):
+    """Markley's closed form for four matrices, each given by its three columns (float4).
+
+    Returns whether all four are beyond doubt, and their rotations in the same form.
+    """
+    # one lane a matrix: columns f, g, h of F
+    fx, fy, fz, _ = transpose4(a[0], b[0], c[0], d[0])
+    gx, gy, gz, _ = transpose4(a[1], b[1], c[1], d[1])
+    hx, hy, hz, _ = transpose4(a[2], b[2], c[2], d[2])
+    # columns of cof(F): g x h, h x f, f x g
+    px, py, pz = gy * hz - gz * hy, gz * hx - gx * hz, gx * hy - gy * hx
+    qx, qy, qz = hy * fz - hz * fy, hz * fx - hx * fz, hx * fy - hy * fx
+    rx, ry, rz = fy * gz - fz * gy, fz * gx - fx * gz, fx * gy - fy * gx
+    # the symmetric FᵀF
+    ff, gg, hh = fx * fx + fy * fy + fz * fz, gx * gx + gy * gy + gz * gz, hx * hx + hy * hy + hz * hz
+    fg, fh, gh = fx * gx + fy * gy + fz * gz, fx * hx + fy * hy + fz * hz, gx * hx + gy * hy + gz * hz
+    norm = ff + gg + hh
+    det = fx * px + fy * py + fz * pz
+    cofactors = px * px + py * py + pz * pz + qx * qx + qy * qy + qz * qz + rx * rx + ry * ry + rz * rz
+    # Newton on the quartic, from above: λ ≤ √3 ‖F‖
+    four, eight = splat4(np.float32(4.0)), splat4(np.float32(8.0))
+    lam = sqrt4(splat4(np.float32(3.0)) * norm)
+    step = lam
+    for _ in range(6):
+        square = lam * lam - norm
+        step = (square * square - eight * lam * det - four * cofactors) / (four * lam * square - eight * det)
+        lam = lam - step
+    kappa = splat4(np.float32(0.5)) * (lam * lam - norm)
+    zeta = kappa * lam - det
+    # near σ₂ + σ₃ = 0, unfinished Newton, or not a number
+    doubtful = any_greater4(splat4(np.float32(0.02)) * norm * sqrt4(norm), zeta)
+    doubtful = doubtful or any_greater4(step * step, splat4(np.float32(1e-8)) * norm)
+    scale = splat4(np.float32(1.0)) / zeta
+    own = (kappa + norm) * scale
+    lam = lam * scale
+    ff, gg, hh = own - ff * scale, own - gg * scale, own - hh * scale
+    fg, fh, gh = fg * scale, fh * scale, gh * scale
+    # R = F (own I - FᵀF/ζ) + (λ/ζ) cof F, column by column
+    ux = fx * ff - gx * fg - hx * fh + lam * px
+    uy = fy * ff - gy * fg - hy * fh + lam * py
+    uz = fz * ff - gz * fg - hz * fh + lam * pz
+    vx = gx * gg - fx * fg - hx * gh + lam * qx
+    vy = gy * gg - fy * fg - hy * gh + lam * qy
+    vz = gz * gg - fz * fg - hz * gh + lam * qz
+    wx = hx * hh - fx * fh - gx * gh + lam * rx
+    wy = hy * hh - fy * fh - gy * gh + lam * ry
+    wz = hz * hh - fz * fh - gz * gh + lam * rz
+    zero = splat4(np.float32(0.0))
+    a0, b0, c0, d0 = transpose4(ux, uy, uz, zero)
+    a1, b1, c1, d1 = transpose4(vx, vy, vz, zero)
+    a2, b2, c2, d2 = transpose4(wx, wy, wz, zero)
+    return not doubtful, (a0, a1, a2), (b0, b1, b2), (c0, c1, c2), (d0, d1, d2)
 
 
 @phase_kernel
 def local_rotations(table, begin, end, iteration):
-    """The local pass of tet-strain over tetrahedra [begin, end): same table as every local pass (see `local`)."""
+    """The local pass of tet-strain over tetrahedra [begin, end): same table as every local pass (see `local`).
+
+    Groups start at multiples of four, as chunks do, so that results do not depend on the number of threads.
+    """
     vertices, operator, weights = ints(table, 0), floats(table, 1), floats(table, 2)
     slots, q, out = ints(table, 4), rows(table, 5), rows(table, 6)
-    zero, half = splat4(np.float32(0.0)), splat4(np.float32(0.5))
-    # Groups start at multiples of four, whatever the chunk, so that results do not depend on the number of threads.
     t = begin
     while t < end:
-        if t % 4 != 0 or t + 4 > end:
-            rotate_one(t, vertices, operator, weights, slots, q, out)
+        certain = False
+        if t % 4 == 0 and t + 4 <= end:
+            certain, a, b, c, d = rotations4(
+                gradient(t, vertices, operator, q),
+                gradient(t + 1, vertices, operator, q),
+                gradient(t + 2, vertices, operator, q),
+                gradient(t + 3, vertices, operator, q),
+            )
+            if certain:
+                _scatter(t, a, operator, weights, slots, out)
+                _scatter(t + 1, b, operator, weights, slots, out)
+                _scatter(t + 2, c, operator, weights, slots, out)
+                _scatter(t + 3, d, operator, weights, slots, out)
+                t += 4
+        if not certain:
+            _scatter(t, rotation(gradient(t, vertices, operator, q)), operator, weights, slots, out)
             t += 1
-            continue
-        a0, a1, a2 = _gradient(t, vertices, operator, q)
-        b0, b1, b2 = _gradient(t + 1, vertices, operator, q)
-        c0, c1, c2 = _gradient(t + 2, vertices, operator, q)
-        d0, d1, d2 = _gradient(t + 3, vertices, operator, q)
-        # one lane a tetrahedron: columns f, g, h of F
-        fx, fy, fz, _ = transpose4(a0, b0, c0, d0)
-        gx, gy, gz, _ = transpose4(a1, b1, c1, d1)
-        hx, hy, hz, _ = transpose4(a2, b2, c2, d2)
-        # columns of cof(F): g x h, h x f, f x g
-        px, py, pz = gy * hz - gz * hy, gz * hx - gx * hz, gx * hy - gy * hx
-        qx, qy, qz = hy * fz - hz * fy, hz * fx - hx * fz, hx * fy - hy * fx
-        rx, ry, rz = fy * gz - fz * gy, fz * gx - fx * gz, fx * gy - fy * gx
-        # the symmetric FᵀF
-        ff, gg, hh = fx * fx + fy * fy + fz * fz, gx * gx + gy * gy + gz * gz, hx * hx + hy * hy + hz * hz
-        fg, fh, gh = fx * gx + fy * gy + fz * gz, fx * hx + fy * hy + fz * hz, gx * hx + gy * hy + gz * hz
-        norm = ff + gg + hh
-        det = fx * px + fy * py + fz * pz
-        cofactors = px * px + py * py + pz * pz + qx * qx + qy * qy + qz * qz + rx * rx + ry * ry + rz * rz
-        # Newton on the quartic, from above: λ ≤ √3 ‖F‖
-        lam = sqrt4(splat4(np.float32(3.0)) * norm)
-        step = lam
-        for _ in range(6):
-            square = lam * lam - norm
-            value = square * square - splat4(np.float32(8.0)) * lam * det - splat4(np.float32(4.0)) * cofactors
-            slope = splat4(np.float32(4.0)) * lam * square - splat4(np.float32(8.0)) * det
-            step = value / slope
-            lam = lam - step
-        kappa = half * (lam * lam - norm)
-        zeta = kappa * lam - det
-        volume = norm * sqrt4(norm)
-        # near σ₂ + σ₃ = 0, unfinished Newton, or not a number: the slow way for the four of them
-        doubtful = any_greater4(splat4(np.float32(0.02)) * volume, zeta)
-        if doubtful or any_greater4(step * step, splat4(np.float32(1e-8)) * norm):
-            for k in range(4):
-                rotate_one(t + k, vertices, operator, weights, slots, q, out)
-            t += 4
-            continue
-        scale = splat4(np.float32(1.0)) / zeta
-        own = (kappa + norm) * scale
-        lam = lam * scale
-        ff, gg, hh = own - ff * scale, own - gg * scale, own - hh * scale
-        fg, fh, gh = fg * scale, fh * scale, gh * scale
-        # R = F (own I - FᵀF/ζ) + (λ/ζ) cof F, column by column
-        ux = fx * ff - gx * fg - hx * fh + lam * px
-        uy = fy * ff - gy * fg - hy * fh + lam * py
-        uz = fz * ff - gz * fg - hz * fh + lam * pz
-        vx = gx * gg - fx * fg - hx * gh + lam * qx
-        vy = gy * gg - fy * fg - hy * gh + lam * qy
-        vz = gz * gg - fz * fg - hz * gh + lam * qz
-        wx = hx * hh - fx * fh - gx * gh + lam * rx
-        wy = hy * hh - fy * fh - gy * gh + lam * ry
-        wz = hz * hh - fz * fh - gz * gh + lam * rz
-        a0, b0, c0, d0 = transpose4(ux, uy, uz, zero)
-        a1, b1, c1, d1 = transpose4(vx, vy, vz, zero)
-        a2, b2, c2, d2 = transpose4(wx, wy, wz, zero)
-        _scatter(t, a0, a1, a2, operator, weights, slots, out)
-        _scatter(t + 1, b0, b1, b2, operator, weights, slots, out)
-        _scatter(t + 2, c0, c1, c2, operator, weights, slots, out)
-        _scatter(t + 3, d0, d1, d2, operator, weights, slots, out)
-        t += 4
+            # the other three of a doubtful group
+            while t % 4 != 0 and t < end:
+                _scatter(t, rotation(gradient(t, vertices, operator, q)), operator, weights, slots, out)
+                t += 1

@@ -112,7 +112,6 @@ def _walk(me, threads, control, functions, tables, pointers, begins, ends, itera
     phases = functions.shape[0]
     done = COUNTERS + LINE * begins.shape[0]
     start = clock_ns()
-    slowest = np.int64(0)
     k = np.int64(0)
     while True:
         spins = 0
@@ -135,9 +134,8 @@ def _walk(me, threads, control, functions, tables, pointers, begins, ends, itera
         k += 1
         if me == 0:
             now = clock_ns()
-            # The next iteration is expected to take what a middling one took so far: stop before it would be late.
-            slowest = (now - start) // k
-            if k >= iterations or now + slowest > deadline_ns or monitor[VALUE] <= monitor[THRESHOLD]:
+            # The next iteration is expected to take what one took on average so far: stop before it would be late.
+            if k >= iterations or now + (now - start) // k > deadline_ns or monitor[VALUE] <= monitor[THRESHOLD]:
                 atomic_store(control, STOPPED, 1)
                 return k
             atomic_store(control, APPROVED, k + 1)

@@ -33,13 +33,13 @@ def predict(table, begin, end, iteration):
 
 @phase_kernel
 def add_viscous(table, begin, end, iteration):
-    """constant += factor K q, with K given by its off-diagonals: (K q)_i = Σ_j -K_ij (q_i - q_j)."""
-    indptr, indices, off = ints(table, 0), ints(table, 1), floats(table, 2)
-    q, constant = rows(table, 3), rows(table, 4)
-    factor = floats(table, 5)[0]
+    """constant += factor K q, K given by off-diagonals and row sums: (K q)_i = tie_i q_i + Σ_j K_ij (q_j - q_i)."""
+    indptr, indices, off, tie = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
+    q, constant = rows(table, 4), rows(table, 5)
+    factor = floats(table, 6)[0]
     for i in range(begin, end):
         qi = load4(q, i)
-        total = load4(constant, i)
+        total = load4(constant, i) + (factor * at(tie, i)) * qi
         for k in range(at(indptr, i), at(indptr, i + 1)):
             total += (factor * at(off, k)) * (load4(q, at(indices, k)) - qi)
         store4(constant, i, total)
@@ -90,5 +90,5 @@ def watch(table, begin, end, iteration):
     for i in range(begin, end):
         total += np.float64(square[i])
     monitor[0] = total
-    if iteration == 0:
-        monitor[1] = tolerance * tolerance * total
+    if iteration == 0:  # an infinite residual must not pass for a small one
+        monitor[1] = tolerance * tolerance * total if np.isfinite(total) else -1.0

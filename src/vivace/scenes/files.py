@@ -37,7 +37,8 @@ from typing import Any
 import numpy as np
 
 from .. import mesh as meshes
-from ..errors import FileError, InputError, UnknownNameError
+from ..checks import is_number
+from ..errors import FileError, InputError, UnknownNameError, VivaceError
 from ..materials import MATERIALS, default_material
 from ..mesh import Mesh
 from ..model import EARTH, Model
@@ -93,7 +94,12 @@ def _from_toml(path: Path) -> Scene:
                 raise InputError(f"{path}: [{table}] belongs to a [mesh] scene; a named scene has [parameters]")
         scene = make_scene(str(data["scene"]), **_table(path, data, "parameters"))
     else:
-        scene = _described(path, data)
+        try:
+            scene = _described(path, data)
+        except VivaceError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{path}: {error}") from error
     changes: dict[str, Any] = {}
     if "solver" in data:
         options = dict(_table(path, data, "solver"))
@@ -137,7 +143,9 @@ def _described(path: Path, data: dict) -> Scene:
     if "indices" in pins:
         model = model.pin(np.asarray(pins["indices"]), stiffness=stiffness)
     if "highest" in pins:
-        model = model.pin(highest(body, float(pins["highest"])), stiffness=stiffness)
+        if not is_number(pins["highest"]) or not 0 <= pins["highest"] <= 1:
+            raise InputError(f"{path}: highest must be a share of the height, 0 to 1, not {pins['highest']!r}")
+        model = model.pin(highest(body, pins["highest"]), stiffness=stiffness)
     return Scene(path.stem, model, world.get("time_step", 1 / 30), settings={"description": data})
 
 
@@ -151,7 +159,7 @@ def _mesh(path: Path, options: dict) -> Mesh:
         scale = options.pop("scale", 1.0)
         body = meshes.load(path.parent / str(file), **options)
         return body if scale == 1.0 else body.transformed(scale=scale)
-    if generator not in GENERATORS:
+    if not isinstance(generator, str) or generator not in GENERATORS:
         raise UnknownNameError("mesh generator", str(generator), GENERATORS)
     try:
         return GENERATORS[generator](**options)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import InputError
+from ..checks import check_time_step
+from ..errors import InputError, VivaceError
 from ..model import Model
 from ..registry import Registry
 from ..simulation import Simulation
@@ -28,6 +29,9 @@ class Scene:
     frames: int = 120
     view: tuple[float, float, float] = (0.55, 0.5, 1.0)  # from where to look
     settings: dict = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_time_step(self.time_step)
 
     @property
     def is_cloth(self) -> bool:
@@ -65,7 +69,12 @@ def make_scene(name: str, **parameters) -> Scene:
     for key in parameters:
         if key not in known:
             raise InputError(f"scene {name!r} has no parameter {key!r}; its parameters: {', '.join(known) or 'none'}")
-    scene = define(**parameters)
+    try:
+        scene = define(**parameters)
+    except VivaceError:
+        raise
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+        raise InputError(f"scene {name!r} cannot be made with {parameters}: {error}") from error
     scene.settings.update(scene=name, parameters={**parameters_of(name), **parameters})
     return scene
 

@@ -13,11 +13,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..checks import is_number, is_whole
 from ..colouring import Colouring
 from ..errors import InputError
 from ..registry import Registry
 from ..system import System
 
+MOST_MS = 1e9
 MOST_ITERATIONS = 10_000  # where nothing but a tolerance would stop a solver
 
 
@@ -37,12 +39,11 @@ class Budget:
     def __post_init__(self) -> None:
         if self.ms is None and self.iterations is None and self.tolerance is None:
             raise InputError("a budget needs ms, iterations or tolerance")
-        if self.ms is not None and not (np.isfinite(self.ms) and self.ms > 0):
+        if self.ms is not None and not (is_number(self.ms) and 0 < self.ms <= MOST_MS):
             raise InputError(f"a budget's ms must be positive, not {self.ms!r}")
-        whole = isinstance(self.iterations, (int, np.integer)) and not isinstance(self.iterations, bool)
-        if self.iterations is not None and not (whole and self.iterations >= 1):
+        if self.iterations is not None and not (is_whole(self.iterations) and 1 <= self.iterations < 2**31):
             raise InputError(f"a budget's iterations must be a whole number of at least 1, not {self.iterations!r}")
-        if self.tolerance is not None and not (np.isfinite(self.tolerance) and 0 < self.tolerance < 1):
+        if self.tolerance is not None and not (is_number(self.tolerance) and 0 < self.tolerance < 1):
             raise InputError(f"a budget's tolerance must lie between 0 and 1, not {self.tolerance!r}")
 
     @property
@@ -83,6 +84,7 @@ class Solver(ABC):
 
     name: ClassVar[str] = ""
     colouring: Colouring | None = None  # of the current system, for solvers that colour
+    system: System | None = None  # the one `prepare` was last called for
 
     @abstractmethod
     def prepare(self, system: System, *, threads: int, seed: int) -> None:

@@ -12,7 +12,7 @@ from ..kernels.assemble import assign_slots, count_corners, pair_springs, split_
 from ..kernels.local import gather, local_pass
 from ..kernels.team import Job, Phase
 from ..kernels.vectors import load_rows, store_rows
-from ..system import System
+from ..system import System, row_sums
 
 SMALL = 20_000  # vertices below which a helper thread is not woken for copying
 
@@ -70,6 +70,7 @@ class Layout:
                 assign_slots(cursor, group.vertices[visit], self.rank).ravel(),
                 self.q,
                 shares,
+                row_sums(group.operator)[visit].astype(np.float32).ravel(),
             )
             kernel = kind.kernel or local_pass(kind.project, kind.vertices, kind.rows, len(kind.parameters))
             phases.append(Phase(kernel, arrays, 0, len(group)))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..checks import is_number
 from ..errors import InputError
 from ..kernels.team import Job, Phase
 from ..kernels.vectors import watch
@@ -31,6 +32,7 @@ class SweepingSolver(Solver):
         """One sweep over layout.q."""
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        self.system = system
         order = self.visiting_order(system, threads, seed)
         self.layout = layout = Layout(system, order, threads, freeze_springs=self.freeze_springs)
         phases = [*layout.local_phases, *self.sweep_phases(layout)]
@@ -62,6 +64,5 @@ class SweepingSolver(Solver):
 
 def check_omega(omega: float, below: float) -> None:
     """Relaxation must be a number in (0, below]."""
-    number = isinstance(omega, (int, float, np.number)) and not isinstance(omega, bool)
-    if not number or not 0 < omega <= below:
+    if not is_number(omega) or not 0 < omega <= below:
         raise InputError(f"the relaxation omega must lie in (0, {below:g}], not {omega!r}")

@@ -5,14 +5,14 @@ Relaxation, by name:
     sor      q ← q^k + ω_k (q̂ - q^k). Each vertex update minimises, over its vertex, a quadratic that lies above the
              energy ε and touches it (the projections are nearest points), and ω scales the step: ε falls by at least
              ω (2 - ω) Y_ii/2 |q̂ - q|². So no sweep raises ε for 0 < ω < 2, whatever the colours, step or state.
-             tablecloth it diverges from ω of about 1.5 on (docs/relaxation.md); the paper has 1.9 and calls it SOR.
-             weight held fixed; it needs real eigenvalues, and a forward sweep over colours has complex ones. On the
-             tablecloth it diverges from ω of about 1.5 on (docs/relaxation.md); the paper uses 1.9 and calls it SOR.
+    printed  line 7 of Algorithm 1 to the letter, q ← ω (q̂ - q^(k-1)) + q^(k-1). That is Chebyshev's recurrence with
+             its weight held fixed; it needs real eigenvalues, and a forward sweep over colours has complex ones. On
+             the tablecloth it diverges from ω of about 1.5 on (docs/relaxation.md); the paper takes 1.9, as SOR.
     none     ω = 1.
 
 Descent within a step is not yet stability from step to step. What K sweeps leave of the roughest modes, (1 - ω)^K,
-comes back through the velocity: a mode that a step multiplies by μ evolves as q_(n+1) = μ (2 q_n - q_(n-1)), which grows for
-μ < -1/3. At ω = 1.9 that is every odd K below 11, and in fact every K up to ten diverges. So ω_k ramps up from 1,
+comes back through the velocity: a mode that a step multiplies by μ evolves as q_(n+1) = μ (2 q_n - q_(n-1)), which
+grows for μ < -1/3. At ω = 1.9 that is every odd K below 11, and in fact every K up to ten diverges. So ω_k ramps up,
 
     ω_k = 1 + (ω - 1) k / (k + ramp),     k = 0, 1, 2, ...
 
@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..checks import is_number
 from ..colouring import COLOURINGS, balanced, colour
 from ..errors import InputError, UnknownNameError
 from ..kernels.sweep import sweep_printed, sweep_sor
@@ -67,7 +68,7 @@ class Vivace(SweepingSolver):
         check_omega(self.omega, 2.0)
         if self.relaxation == "sor" and self.omega >= 2.0:
             raise InputError("sor converges for omega below 2 only (Ostrowski-Reich)")
-        if not (np.isfinite(self.ramp) and self.ramp >= 0):
+        if not is_number(self.ramp) or self.ramp < 0:
             raise InputError(f"ramp must be a number of sweeps, zero or more, not {self.ramp!r}")
         COLOURINGS[self.colouring_algorithm]
 

@@ -1,0 +1,203 @@
+"""What a user of the step reads and writes."""
+
+import numpy as np
+import pytest
+
+from solvers.rounding import U, small_scene
+from vivace import Budget, InputError, Model, Simulation, Wire, mesh
+from vivace.mesh import Mesh
+from vivace.solvers import minimise
+
+
+@pytest.fixture
+def sim() -> Simulation:
+    return small_scene("tablecloth").simulate(budget=Budget(iterations=3), threads=1)
+
+
+def test_what_is_read_is_a_copy(sim):
+    for name in ("positions", "velocities", "targets"):
+        first = getattr(sim, name)
+        first += 1.0
+        assert not np.array_equal(getattr(sim, name), first)
+    report = sim.step()
+    before = report.positions.copy()
+    sim.step()
+    np.testing.assert_array_equal(report.positions, before)
+    sim.positions = sim.positions + 1.0
+    np.testing.assert_array_equal(report.positions, before)
+
+
+def test_what_is_written_is_read_back(sim):
+    rng = np.random.default_rng(0)
+    q, v = rng.normal(size=(2, sim.model.n, 3)).astype(np.float32)
+    sim.positions, sim.velocities = q, v
+    np.testing.assert_array_equal(sim.positions, q)
+    np.testing.assert_array_equal(sim.velocities, v)
+    sim.targets = [[1, 2, 3], [4, 5, 6]]
+    np.testing.assert_array_equal(sim.targets, [[1, 2, 3], [4, 5, 6]])
+    q[0] = 99
+    assert sim.positions[0, 0] != 99
+
+
+@pytest.mark.parametrize("name", ["positions", "velocities", "targets"])
+def test_setters_refuse_and_change_nothing(sim, name):
+    before = getattr(sim, name)
+    shape = before.shape
+    with pytest.raises(InputError) as caught:
+        setattr(sim, name, np.zeros((shape[0] + 1, 3)))
+    assert str(caught.value) == f"{name} must have shape {shape}, not {(shape[0] + 1, 3)}"
+    with pytest.raises(InputError, match=rf"{name} must have shape"):
+        setattr(sim, name, 0.0)
+    for bad in (np.nan, np.inf, -np.inf):
+        value = before.copy()
+        value[1, 2] = bad
+        with pytest.raises(InputError, match=rf"{name} must be finite; vertex 1 is not"):
+            setattr(sim, name, value)
+    np.testing.assert_array_equal(getattr(sim, name), before)
+
+
+@pytest.mark.parametrize("name", ["positions", "velocities", "targets"])
+def test_setters_refuse_what_float32_cannot_hold(sim, name):
+    """1e39 is finite, but not in float32: it would become infinite on the way in."""
+    value = getattr(sim, name).astype(np.float64)
+    value[0, 0] = 1e39
+    with pytest.raises(InputError, match=name):
+        setattr(sim, name, value)
+
+
+@pytest.mark.parametrize("name", ["positions", "velocities", "targets"])
+def test_setters_refuse_words(sim, name):
+    with pytest.raises(InputError, match=name):
+        setattr(sim, name, np.full(getattr(sim, name).shape, "here"))
+
+
+def test_forces_are_checked(sim):
+    with pytest.raises(InputError, match=r"forces must have shape \(144, 3\), not \(3,\)"):
+        sim.apply_forces([0, 1, 0])
+    bad = np.zeros((144, 3))
+    bad[7, 0] = np.nan
+    with pytest.raises(InputError, match="forces must be finite; vertex 7 is not"):
+        sim.apply_forces(bad)
+
+
+def test_forces_accelerate_by_their_mass():
+    """v = h (g + f/m) after one step of a free pair, with gravity on top, until other forces are applied."""
+    wire = Mesh.from_edges([[0.0, 0, 0], [1.0, 0, 0]], [[0, 1]])
+    model = Model.of(wire, Wire(density=2.0, stretch=5.0), gravity=(0, -10, 0))
+    sim = Simulation(model, solver="gauss-seidel", budget=Budget(iterations=20), time_step=0.1)
+    sim.apply_forces([[0, 0, 3.0], [0, 0, 3.0]])
+    sim.step()
+    np.testing.assert_allclose(sim.velocities, [[0, -1, 0.3]] * 2, rtol=0, atol=16 * U)
+    sim.step()
+    np.testing.assert_allclose(sim.velocities, [[0, -2, 0.6]] * 2, rtol=0, atol=64 * U)
+    sim.apply_forces(np.zeros((2, 3)))
+    sim.step()
+    np.testing.assert_allclose(sim.velocities, [[0, -3, 0.6]] * 2, rtol=0, atol=128 * U)
+
+
+def test_velocity_is_the_difference_over_the_step(sim):
+    """v = (q' - q)/h, in float32."""
+    before = sim.positions
+    sim.step()
+    expected = (sim.positions - before) * np.float32(1 / sim.system.h)
+    np.testing.assert_allclose(sim.velocities, expected, rtol=2 * U, atol=0)
+
+
+def test_report(sim):
+    report = sim.step()
+    assert (report.number, report.sweeps, report.stopped) == (1, 3, "iterations")
+    assert list(report.stages) == ["predict", "colour", "solve", "update"]
+    assert all(value > 0 for value in report.stages.values())
+    assert report.ms == pytest.approx(sum(report.stages.values()))
+    assert report.ms_per_sweep == pytest.approx(report.stages["solve"] / 3)
+    assert report.finite
+    assert report.residual > 0
+    assert report.colours == sim.colouring.count
+    np.testing.assert_array_equal(report.positions, sim.positions)
+    with pytest.raises(TypeError):
+        report.stages["solve"] = 0.0
+    assert sim.step().number == 2
+    assert sim.frames == 2
+    assert sim.time == pytest.approx(2 * sim.system.h)
+
+
+def test_energy_of_a_report_is_that_of_its_problem(sim):
+    """ε at the result, whenever it is asked for."""
+    reports = [sim.step() for _ in range(3)]
+    for report in reports:
+        expected = sim.system.energy(report.positions.astype(np.float64), report.frame)
+        assert report.energy == expected
+        assert "energy" in vars(report)
+    reference = minimise(sim.system, reports[1].frame)
+    start = sim.system.energy(reports[1].frame.s, reports[1].frame)
+    error = (reports[1].energy - reference.energy) / (start - reference.energy)
+    assert reports[1].relative_error == pytest.approx(error, abs=1e-4)  # minimise's accuracy, a few times
+
+
+def test_frame_is_the_problem_of_that_step(sim):
+    sim.step()
+    q, v = sim.positions.astype(np.float64), sim.velocities.astype(np.float64)
+    targets = sim.targets + 0.25
+    sim.targets = targets
+    frame = sim.step().frame
+    np.testing.assert_array_equal(frame.previous, q)
+    np.testing.assert_array_equal(frame.targets, targets)
+    np.testing.assert_array_equal(frame.s[sim.model.pinned], targets.astype(np.float32))
+    free = np.setdiff1d(np.arange(sim.model.n), sim.model.pinned)
+    h = sim.system.h
+    glide = 1 / (1 + sim.model.air * h)
+    np.testing.assert_allclose(
+        frame.s[free], (q + glide * (h * v + h**2 * sim.model.gravity))[free], rtol=0, atol=8 * U
+    )
+
+
+def test_residual_is_the_norm_of_what_the_last_sweep_met(sim):
+    """Jacobi meets all residuals at once: ‖Y s - b(s)‖ at the prediction, to float32."""
+    sim = small_scene("tablecloth").simulate(solver="jacobi", budget=Budget(iterations=1), threads=1)
+    report = sim.step()
+    exact = np.linalg.norm(sim.system.gradient(report.frame.s, report.frame))
+    size = np.linalg.norm(sim.system.diagonal[:, None] * report.frame.s)
+    assert report.residual == pytest.approx(exact, abs=32 * U * size)
+
+
+def test_solvers_that_do_not_colour_say_so():
+    for solver in ("jacobi", "gauss-seidel"):
+        sim = small_scene("tablecloth").simulate(solver=solver, budget=Budget(iterations=1))
+        assert sim.step().colours is None
+        assert sim.colouring is None
+
+
+def test_prepare_ahead_changes_nothing():
+    first, second = (small_scene("cube").simulate(budget=Budget(iterations=2), threads=1) for _ in range(2))
+    assert first.prepare()
+    assert not first.prepare()
+    assert first.colouring is not None
+    first.step()
+    second.step()
+    np.testing.assert_array_equal(first.positions, second.positions)
+
+
+def test_budget_of_one_step(sim):
+    assert sim.step(Budget(iterations=9)).sweeps == 9
+    assert sim.step().sweeps == 3
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two", 1000])
+def test_bad_threads(threads):
+    with pytest.raises(InputError, match=r"threads must be a whole number from 1 to 256, not"):
+        Simulation(Model.of(mesh.cloth(3, 3)), threads=threads)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "x"])
+def test_bad_seed_is_refused_at_once(seed):
+    with pytest.raises(InputError, match=r"seed must be a whole number"):
+        Simulation(Model.of(mesh.cloth(3, 3)), seed=seed)
+
+
+def test_several_groups_of_pins_have_their_targets_in_order():
+    model = Model.of(mesh.cloth(4, 4)).pin([5]).pin([2], target=[[9.0, 9.0, 9.0]])
+    assert model.pinned.tolist() == [5, 2]
+    sim = Simulation(model, budget=Budget(iterations=1))
+    np.testing.assert_array_equal(sim.targets, [model.mesh.vertices[5], [9, 9, 9]])
+    frame = sim.step().frame
+    np.testing.assert_array_equal(frame.s[[5, 2]], sim.targets.astype(np.float32))

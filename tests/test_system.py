@@ -1,0 +1,161 @@
+"""The problem of a step: Y, ε and ∇ε against their definitions, and the float32 path against them."""
+
+import numpy as np
+import pytest
+
+from solvers.rounding import U, measure, moving_frame, norms, small_scene
+from vivace import Budget, Cloth, InputError, Model, Role, Simulation, System, Wire, mesh
+from vivace.mesh import Mesh
+from vivace.scenes import SCENES
+from vivace.system import project
+
+
+def damped(model: Model) -> Model:
+    return Model(model.mesh, model.masses.copy(), model.groups, model.gravity.copy(), air=0.7, viscosity=0.02)
+
+
+@pytest.fixture(scope="module", params=list(SCENES))
+def problem(request):
+    scene = small_scene(request.param)
+    system = System(damped(scene.model), scene.time_step)
+    rng = np.random.default_rng(0)
+    x = scene.model.mesh.vertices
+    q, v = x + 0.02 * rng.normal(size=x.shape), rng.normal(size=x.shape)
+    gravity = np.broadcast_to(scene.model.gravity, x.shape)
+    frame = system.frame(q, v, gravity, scene.model.targets + 0.01)
+    return system, frame, q + 0.03 * rng.normal(size=x.shape)
+
+
+def slow_energy(system, frame, q):
+    """ε of the module's docstring, constraint by constraint."""
+    model, h = system.model, system.h
+    moved = q - frame.previous
+    total = (1 + model.air * h) / (2 * h**2) * model.masses @ norms(q - frame.s) ** 2
+    start = 0
+    for group in model.groups:
+        if group.kind.role is Role.TARGET:
+            held = frame.targets[start : start + len(group)]
+            total += 0.5 * group.weights @ norms(q[group.vertices[:, 0]] - held) ** 2
+            start += len(group)
+            continue
+        z = measure(group, q)
+        p = np.zeros_like(z) if group.kind.role is Role.QUADRATIC else project(group, z)
+        total += 0.5 * group.weights @ ((z - p) ** 2).sum(axis=(1, 2))
+        total += 0.5 * model.viscosity / h * group.weights @ (measure(group, moved) ** 2).sum(axis=(1, 2))
+    return total
+
+
+def test_energy_is_its_definition(problem):
+    system, frame, q = problem
+    assert system.energy(q, frame) == pytest.approx(slow_energy(system, frame, q), rel=1e-12)
+
+
+def test_gradient_is_the_derivative_of_the_energy(problem):
+    """(ε(q + t d) - ε(q - t d))/(2 t) = ∇ε·d + O(t²): the error falls by four when t halves, or is rounding.
+
+    Near the rest shape, where every projection has converged.
+    """
+    system, frame, _ = problem
+    rng = np.random.default_rng(1)
+    edge = float(np.linalg.norm(np.diff(system.model.mesh.vertices[system.model.mesh.edges], axis=1), axis=2).min())
+    q = system.model.mesh.vertices + 0.05 * edge * rng.normal(size=(system.n, 3))
+    d = edge * rng.normal(size=q.shape)
+    slope = float(np.sum(system.gradient(q, frame) * d))
+    size = system.energy(q, frame)
+    errors = []
+    for t in (2e-3, 1e-3):
+        central = (system.energy(q + t * d, frame) - system.energy(q - t * d, frame)) / (2 * t)
+        errors.append(abs(central - slope))
+        rounding = 1e-13 * size / t
+        assert errors[-1] <= 1e-3 * np.linalg.norm(system.gradient(q, frame)) * np.linalg.norm(d) + rounding
+    assert errors[1] <= 0.5 * errors[0] + rounding  # second order gives 1/4; kinks of projections may cost some
+
+
+def test_gradient_is_residual(problem):
+    """∇ε = Y q - b(q), to the rounding of Y q."""
+    system, frame, q = problem
+    scale = (abs(system.matrix) @ np.abs(q)).max()
+    residual = system.matrix @ q - system.right_hand_side(q, frame)
+    np.testing.assert_allclose(system.gradient(q, frame), residual, rtol=0, atol=1e-12 * scale)
+
+
+def test_matrix_is_its_definition(problem):
+    """Y = (1/h² + air/h) M + (1 + viscosity/h) Σ w AᵀA + W_pins: symmetric, positive definite, K 1 = 0."""
+    system, _, _ = problem
+    model, h, n = system.model, system.h, system.n
+    dense = np.diag((1 / h**2 + model.air / h) * model.masses)
+    for group in model.groups:
+        pin = group.kind.role is Role.TARGET
+        blocks = np.einsum("m,mrk,mrl->mkl", group.weights, group.operator, group.operator)
+        blocks *= 1 if pin else 1 + model.viscosity / h
+        np.add.at(dense, (group.vertices[:, :, None], group.vertices[:, None, :]), blocks)
+    matrix = system.matrix.toarray()
+    np.testing.assert_allclose(matrix, dense, rtol=0, atol=1e-12 * np.abs(dense).max())
+    assert (matrix == matrix.T).all()
+    assert np.linalg.eigvalsh(matrix)[0] > 0
+    stiffness = system.stiffness_off @ np.ones(n) + system.stiffness_diagonal
+    np.testing.assert_allclose(stiffness, 0, atol=1e-12 * system.stiffness_diagonal.max())
+    indptr, indices = system.graph
+    assert np.diff(indptr).sum() == len(indices)
+    assert not (indices == np.repeat(np.arange(n), np.diff(indptr))).any()
+
+
+def test_graph_keeps_entries_that_cancel():
+    """Two constraints may cancel in Y and still must not be updated together: the edge stays in the graph."""
+    points = [[0.0, 0, 0], [1.0, 0, 0], [0, 1.0, 0], [1.0, 1.0, 0]]
+    square = Mesh.from_triangles(points, [[0, 1, 2], [2, 1, 3]])
+    system = System(Model.of(square, Cloth(stretch=1.0, bend=1.0)), 0.1)
+    assert len(system.graph[1]) == 4 * 3
+
+
+@pytest.mark.parametrize("name", list(SCENES))
+def test_kernels_agree_with_the_float64_problem(name):
+    """The prediction s and the constant part of b of a step are those of `System`, to float32: with both dampings.
+
+    s is a sum of three terms, b of up to three and one for each neighbour.
+    """
+    scene = small_scene(name)
+    sim = Simulation(damped(scene.model), budget=Budget(iterations=3), time_step=scene.time_step, threads=1)
+    sim.velocities = np.random.default_rng(0).normal(size=(sim.model.n, 3))
+    if len(sim.targets):
+        sim.targets = sim.targets + 0.05
+    sim.step()
+    q, v = sim.positions.astype(np.float64), sim.velocities.astype(np.float64)
+    frame = sim.system.frame(q, v, np.broadcast_to(sim.model.gravity, q.shape), sim.targets)
+    report = sim.step()
+    h, g = sim.system.h, np.linalg.norm(sim.model.gravity)
+    assert (norms(report.frame.s - frame.s) <= 4 * U * (norms(q) + h * norms(v) + h**2 * g + norms(frame.s))).all()
+    np.testing.assert_array_equal(report.frame.previous, q)
+    system = sim.system
+    size = (system.inertia + system.pin_weight) * norms(frame.s)
+    size += system.viscous * (abs(system.stiffness_off) @ norms(q) + system.stiffness_diagonal * norms(q))
+    terms = np.diff(system.off.indptr) + 8
+    error = norms(sim._constant[:, :3] - system.constant(report.frame))
+    assert (error <= terms * U * size).all()
+
+
+@pytest.mark.parametrize("h", [0, -0.01, float("nan"), float("inf"), "fast", None, True])
+def test_bad_time_step(h):
+    model = Model.of(mesh.cloth(3, 3))
+    with pytest.raises(InputError) as caught:
+        System(model, h)
+    assert str(caught.value) == f"the time step must be a positive number of seconds, not {h!r}"
+    with pytest.raises(InputError, match="the time step must be a positive number of seconds"):
+        Simulation(model, time_step=h)
+
+
+def test_model_without_constraints():
+    """Nothing but inertia: Y is diagonal and the minimum is the prediction."""
+    wire = Mesh.from_edges([[0.0, 0, 0], [1.0, 0, 0]], [[0, 1]])
+    model = Model.of(wire, Wire())
+    bare = Model(wire, model.masses.copy(), (), model.gravity.copy())
+    sim = Simulation(bare, budget=Budget(iterations=2), time_step=0.1)
+    report = sim.step()
+    np.testing.assert_allclose(sim.positions[:, 1], -9.81 * 0.01, rtol=8 * U)
+    assert sim.system.potential(report.positions.astype(np.float64)) == 0.0
+
+
+def test_frames_of_moving_scenes_hold_their_problem():
+    system, frame = moving_frame(small_scene("cube"))
+    assert frame.s.dtype == np.float64
+    assert np.isfinite(system.energy(frame.s, frame))
