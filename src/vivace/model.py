@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .blocks import in_blocks
 from .checks import is_number
 from .constraints import ConstraintGroup, Role, make_group
 from .errors import InputError
@@ -138,4 +139,4 @@ class Model:
         """The largest diagonal entry that one constraint of the group adds to the matrix (N/m)."""
         if not len(group) or group.kind.role is Role.TARGET:
             return 0.0
-        return float((group.weights[:, None] * (group.operator**2).sum(axis=1)).max())
+        return float((group.weights * in_blocks(lambda a: (a * a).sum(axis=1).max(axis=1), group.operator)).max())

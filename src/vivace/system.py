@@ -22,8 +22,10 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from .blocks import in_blocks
 from .checks import check_time_step
 from .constraints import ConstraintGroup, Role
+from .kernels.assemble import count_pairs, fill_pairs, merge_rows
 from .kernels.local import project_pass
 from .model import Model
 
@@ -186,33 +188,28 @@ def _assemble(n: int, groups: list[ConstraintGroup]) -> tuple[sp.csr_matrix, np.
     the entries would leave rounding noise as large as the inertia.
     """
     diagonal, sums = np.zeros(n), np.zeros(n)
-    first, second, values = [], [], []
+    counts = np.zeros(n, np.int64)
     for group in groups:
-        a, w, vertices = group.operator, group.weights, group.vertices
-        total = row_sums(a)
-        for k in range(group.kind.vertices):
-            if total.any():
-                sums += np.bincount(vertices[:, k], w * np.einsum("mr,mr->m", a[:, :, k], total), minlength=n)
-            diagonal += np.bincount(vertices[:, k], w * np.einsum("mr,mr->m", a[:, :, k], a[:, :, k]), minlength=n)
-            for other in range(k):
-                first.append(vertices[:, k])
-                second.append(vertices[:, other])
-                values.append(w * np.einsum("mr,mr->m", a[:, :, k], a[:, :, other]))
-    if not first:
-        return sp.csr_matrix((n, n)), diagonal, sums
-    i, j = np.concatenate(first), np.concatenate(second)
-    low, high = np.minimum(i, j), np.maximum(i, j)
-    upper = sp.coo_matrix((np.concatenate(values), (low, high)), shape=(n, n)).tocsr()
-    upper.sum_duplicates()
-    # Mirrored by hand: scipy's addition would drop the explicit zeros.
-    upper = upper.tocoo()
-    i, j = np.concatenate([upper.row, upper.col]), np.concatenate([upper.col, upper.row])
-    off = sp.coo_matrix((np.concatenate([upper.data, upper.data]), (i, j)), shape=(n, n)).tocsr()
-    off.sort_indices()
-    return off, diagonal, sums
+        count_pairs(counts, group.vertices)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    columns, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
+    cursor = indptr[:-1].copy()
+    for group in groups:
+        fill_pairs(cursor, columns, values, diagonal, group.vertices, group.operator, group.weights)
+        total = row_sums(group.operator)
+        if total.any():
+            shares = np.einsum("m,mrk,mr->mk", group.weights, group.operator, total)
+            sums += np.bincount(group.vertices.ravel(), shares.ravel(), minlength=n)
+    indptr = merge_rows(indptr, columns, values)
+    size = indptr[-1]
+    return sp.csr_matrix((values[:size].copy(), columns[:size].copy(), indptr), shape=(n, n)), diagonal, sums
 
 
 def row_sums(operator: np.ndarray) -> np.ndarray:
     """Σ_k A_rk for every row (m, r), with what is rounding noise set to zero."""
-    total = operator.sum(axis=2)
-    return np.where(np.abs(total) <= 1e-12 * np.abs(operator).sum(axis=2), 0.0, total)
+
+    def of(block: np.ndarray) -> np.ndarray:
+        total = block.sum(axis=2)
+        return np.where(np.abs(total) <= 1e-12 * np.abs(block).sum(axis=2), 0.0, total)
+
+    return in_blocks(of, operator)

@@ -125,7 +125,9 @@ def test_chunks_are_cut_at_multiples_of_the_grain(threads, begin, end):
     assert np.array_equal(visits, inside.astype(np.int32))
     starts = np.unique(chunk[inside])
     assert ((starts - begin) % GRAIN == 0).all()
-    assert len(starts) <= max(1, min(threads, (end - begin) // SMALLEST_CHUNK))
+    items = end - begin
+    assert len(starts) <= max(1, min(threads, items // SMALLEST_CHUNK), min(4 * threads, items // LONG_CHUNK))
+    assert threads > 1 or len(starts) <= 1
     assert (np.diff(chunk[begin:end]) >= 0).all()
 
 

@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..blocks import BLOCK
 from ..errors import InputError
 from ..kernels.team import phase_kernel
 from ..registry import Registry
@@ -160,13 +161,8 @@ def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: Arra
         raise InputError(f"constraint {name!r}: number {bad[0]} repeats a vertex: {index[bad[0]].tolist()}")
 
     m = len(index)
-    prepared = kind.prepare(rest[index], **options)
-    operator = np.asarray(prepared.operator, np.float64)
-    operator = np.broadcast_to(operator, (m, kind.rows, kind.vertices))
-    count = len(kind.parameters)
-    parameters = np.zeros((m, 0)) if prepared.parameters is None else np.asarray(prepared.parameters, np.float64)
-    parameters = np.broadcast_to(parameters, (m, count))
-    weights = _stiffness(name, stiffness, m, kind.unit) * np.asarray(prepared.measure, np.float64)
+    operator, parameters, measure = _prepared(kind, rest, index, options)
+    weights = _stiffness(name, stiffness, m, kind.unit) * measure
     for what, array in (("operator", operator), ("parameters", parameters), ("weights", weights)):
         if not np.isfinite(array).all():
             raise InputError(
@@ -176,6 +172,26 @@ def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: Arra
     for array in frozen:
         array.setflags(write=False)
     return ConstraintGroup(kind, *frozen)
+
+
+def _prepared(kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options: dict) -> tuple[np.ndarray, ...]:
+    """Operators (m, r, k), parameters (m, count) and measures (m,), prepared block by block."""
+    m = len(index)
+    operator, parameters = np.empty((m, kind.rows, kind.vertices)), np.empty((m, len(kind.parameters)))
+    measure = np.empty(m)
+    whole = m <= BLOCK or any(np.ndim(value) > 0 for value in options.values())  # an option may have one value for each
+    for begin in range(0, m, m if whole else BLOCK) if m else ():
+        block = slice(begin, m if whole else begin + BLOCK)
+        try:
+            part = kind.prepare(rest[index[block]], **options)
+        except InputError:
+            if not whole:
+                kind.prepare(rest[index], **options)  # so that the message counts from the first constraint
+            raise
+        operator[block] = part.operator
+        parameters[block] = np.zeros((1, 0)) if part.parameters is None else part.parameters
+        measure[block] = part.measure
+    return operator, parameters, measure
 
 
 def _stiffness(name: str, stiffness: ArrayLike, m: int, unit: str) -> np.ndarray:

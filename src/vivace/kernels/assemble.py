@@ -86,3 +86,60 @@ def pair_springs(n, pairs):
         cursor[i] += 1
         cursor[j] += 1
     return at, other, number
+
+
+@njit(cache=True, nogil=True)
+def count_pairs(counts, vertices):
+    """counts[v] += entries that the elements put into row v, off the diagonal and not yet merged."""
+    for c in range(vertices.shape[0]):
+        for k in range(vertices.shape[1]):
+            counts[vertices[c, k]] += vertices.shape[1] - 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fill_pairs(cursor, columns, values, diagonal, vertices, operator, weights):
+    """Put w AᵀA of every constraint into the rows of its vertices; `cursor` moves on."""
+    corners, size = vertices.shape[1], operator.shape[1]
+    for c in range(vertices.shape[0]):
+        for k in range(corners):
+            i = vertices[c, k]
+            for other in range(corners):
+                total = 0.0
+                for r in range(size):
+                    total += operator[c, r, k] * operator[c, r, other]
+                total *= weights[c]
+                if other == k:
+                    diagonal[i] += total
+                else:
+                    columns[cursor[i]] = vertices[c, other]
+                    values[cursor[i]] = total
+                    cursor[i] += 1
+
+
+@njit(cache=True, nogil=True)
+def merge_rows(indptr, columns, values):
+    """Sort each row by column and add up what falls together, in place; returns the new row pointers.
+
+    Insertion sort keeps equal columns in order, so that entry (i, j) and entry (j, i) add the same numbers alike.
+    """
+    n = indptr.shape[0] - 1
+    merged = np.zeros(n + 1, np.int32)
+    to = 0
+    for i in range(n):
+        begin, end = indptr[i], indptr[i + 1]
+        for a in range(begin + 1, end):
+            column, value = columns[a], values[a]
+            b = a
+            while b > begin and columns[b - 1] > column:
+                columns[b], values[b] = columns[b - 1], values[b - 1]
+                b -= 1
+            columns[b], values[b] = column, value
+        first = to
+        for a in range(begin, end):
+            if to > first and columns[to - 1] == columns[a]:
+                values[to - 1] += values[a]
+            else:
+                columns[to], values[to] = columns[a], values[a]
+                to += 1
+        merged[i + 1] = to
+    return merged

@@ -37,6 +37,7 @@ from .memory import as_pointer
 LINE = 8  # int64s in a cache line
 APPROVED, STOPPED, COUNTERS = 0, LINE, 2 * LINE
 SMALLEST_CHUNK = 96  # below this many items a second thread costs more than it brings
+LONG_CHUNK = 512  # items that are worth a chunk of their own beyond one a thread
 GRAIN = 16  # chunks are cut at multiples of this: kernels that work on groups of items never see a group torn
 VALUE, THRESHOLD = 0, 1  # slots of the monitor: the job stops when monitor[VALUE] <= monitor[THRESHOLD]
 
@@ -141,6 +142,13 @@ def _walk(me, threads, control, functions, tables, pointers, begins, ends, itera
             atomic_store(control, APPROVED, k + 1)
 
 
+def _chunks(items: int, threads: int) -> int:
+    """One a thread, and for long phases more, so that a thread that is held up leaves the others something to take."""
+    if threads == 1:
+        return 1
+    return max(1, min(threads, items // SMALLEST_CHUNK), min(4 * threads, items // LONG_CHUNK))
+
+
 class Job:
     """Phases laid out for a team: made once, run as often as the arrays' contents change."""
 
@@ -152,7 +160,7 @@ class Job:
             tables.append(self._table(phase.arrays))
             functions.append(phase.kernel.address)
             items = phase.end - phase.begin
-            chunks = 1 if phase.serial else max(1, min(threads, items // SMALLEST_CHUNK))
+            chunks = 1 if phase.serial else _chunks(items, threads)
             for chunk in range(chunks):
                 begins.append(phase.begin + items * chunk // chunks // GRAIN * GRAIN)
                 ends.append(phase.begin + items * (chunk + 1) // chunks // GRAIN * GRAIN)

@@ -6,25 +6,37 @@ from itertools import combinations
 
 import numpy as np
 
+from ..blocks import in_blocks
+
 
 def triangle_areas(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Return the (m,) areas of the triangles, in m²."""
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
-    return 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+
+    def areas(block: np.ndarray) -> np.ndarray:
+        a, b, c = (vertices[block[:, k]] for k in range(3))
+        return 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+
+    return in_blocks(areas, triangles)
 
 
 def tet_volumes(vertices: np.ndarray, tets: np.ndarray) -> np.ndarray:
     """Return the (t,) signed volumes of the tetrahedra, in m³; negative where the tetrahedron is inside out."""
-    a, b, c, d = (vertices[tets[:, k]] for k in range(4))
-    return np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
+
+    def volumes(block: np.ndarray) -> np.ndarray:
+        a, b, c, d = (vertices[block[:, k]] for k in range(4))
+        return np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
+
+    return in_blocks(volumes, tets)
 
 
 def longest_edges(vertices: np.ndarray, elements: np.ndarray) -> np.ndarray:
     """Return the longest edge of each element, in m."""
-    longest = np.zeros(len(elements))
-    for i, j in combinations(range(elements.shape[1]), 2):
-        np.maximum(longest, np.linalg.norm(vertices[elements[:, i]] - vertices[elements[:, j]], axis=1), out=longest)
-    return longest
+
+    def longest(block: np.ndarray) -> np.ndarray:
+        pairs = combinations(range(block.shape[1]), 2)
+        return np.max([np.linalg.norm(vertices[block[:, i]] - vertices[block[:, j]], axis=1) for i, j in pairs], axis=0)
+
+    return in_blocks(longest, elements)
 
 
 def enclosed_volume(vertices: np.ndarray, triangles: np.ndarray) -> float:

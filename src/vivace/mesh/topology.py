@@ -18,13 +18,16 @@ TET_FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
 
 def edge_keys(edges: np.ndarray) -> np.ndarray:
     """Return one int64 key for each (e, 2) edge, the same for both directions."""
-    edges = np.asarray(edges, np.int64)
-    return (edges.min(axis=1) << 32) | edges.max(axis=1)
+    a, b = np.asarray(edges, np.int64).T
+    return (np.minimum(a, b) << 32) | np.maximum(a, b)
 
 
 def edges_from_keys(keys: np.ndarray) -> np.ndarray:
     """Return the (e, 2) int32 edges, lower index first, that `edge_keys` packed."""
-    return np.column_stack([keys >> 32, keys & 0xFFFFFFFF]).astype(np.int32)
+    edges = np.empty((len(keys), 2), np.int32)
+    edges[:, 0] = keys >> 32
+    edges[:, 1] = keys & 0xFFFFFFFF
+    return edges
 
 
 def _half_edges(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -41,7 +44,8 @@ def unique_edges(elements: np.ndarray) -> np.ndarray:
     if len(elements) == 0:
         return np.zeros((0, 2), np.int32)
     pairs = [edge_keys(elements[:, pair]) for pair in combinations(range(elements.shape[1]), 2)]
-    return edges_from_keys(np.unique(np.concatenate(pairs)))
+    keys = np.sort(np.concatenate(pairs))
+    return edges_from_keys(keys[_runs(keys)[0]])
 
 
 def hinges_of(triangles: np.ndarray) -> np.ndarray:
@@ -75,8 +79,9 @@ def boundary_edges(triangles: np.ndarray) -> np.ndarray:
 def _edges_where(triangles: np.ndarray, wanted) -> np.ndarray:
     if len(triangles) == 0:
         return np.zeros((0, 2), np.int32)
-    keys, counts = np.unique(edge_keys(_half_edges(triangles)[0]), return_counts=True)
-    return edges_from_keys(keys[wanted(counts)])
+    keys = np.sort(edge_keys(_half_edges(triangles)[0]))
+    starts, counts = _runs(keys)
+    return edges_from_keys(keys[starts[wanted(counts)]])
 
 
 def _runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
