@@ -12,6 +12,7 @@ import pytest
 from vivace.errors import InputError
 from vivace.kernels.team import (
     GRAIN,
+    LONG_CHUNK,
     SMALLEST_CHUNK,
     Job,
     Phase,
