@@ -35,8 +35,12 @@ class Registry(Mapping[str, T], Generic[T]):
         except (KeyError, TypeError):
             raise UnknownNameError(self.kind, str(name), self._things) from None
 
+    def get(self, name: object, default=None):
+        """The thing of that name, or `default`."""
+        return self._things[name] if isinstance(name, str) and name in self._things else default
+
     def __contains__(self, name: object) -> bool:
-        return name in self._things
+        return isinstance(name, str) and name in self._things
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._things)

@@ -35,7 +35,7 @@ def test_rows_reproduce_the_matrix(seed, freeze):
     """Off the diagonal Y_ij = -Σ a exactly (float32 of it); Y_ii = k_i + Σ a to the rounding of that sum."""
     model = doubled_cloth()
     h = 1 / 60
-    layout = Layout(vv.System(model, h), np.random.default_rng(seed).permutation(model.n), 1, freeze_springs=freeze)
+    layout = Layout(vv.System(model, h), np.random.default_rng(seed).permutation(model.n), 1, refresh=int(freeze))
     y, back = vv.System(model, h).matrix.toarray(), reordered(layout)
     off = ~np.eye(model.n, dtype=bool)
     assert np.array_equal(back[off], y.astype(np.float32)[off])

@@ -156,7 +156,7 @@ def test_the_phases_of_a_layout_make_the_right_hand_side(name, threads):
     }[name]()
     system = vv.System(model, 1 / 60)
     rng = np.random.default_rng(6)
-    layout = Layout(system, rng.permutation(model.n), threads, freeze_springs=True)
+    layout = Layout(system, rng.permutation(model.n), threads, refresh=1)
     q = twins.to_rows(model.mesh.vertices + 0.03 * rng.standard_normal((model.n, 3)))
     at = q[:, :3].astype(np.float64)
     frame = vv.Frame(at, at, model.targets)

@@ -129,7 +129,7 @@ def test_relative_error_of_a_problem_without_anything_to_gain():
 def test_colours_in_turn_are_gauss_seidel_in_that_order(problem, algorithm, omega):
     """Vertices of a colour do not see each other: the parallel sweep equals the serial one, bit for bit."""
     system, frame, _ = problem
-    coloured = make_solver(("vivace", {"omega": omega, "ramp": 0, "colouring_algorithm": algorithm}))
+    coloured = make_solver(("vivace", {"omega": omega, "ramp": 0, "refresh": 0, "colouring_algorithm": algorithm}))
     coloured.prepare(system, threads=2, seed=3)
 
     @dataclass(eq=False)

@@ -27,7 +27,7 @@ def frozen(system, frame):
     """A layout with projections computed once, at the prediction, and a function for one sweep over the colours."""
     solver = make_solver("vivace")
     order = solver.visiting_order(system, 1, 0)
-    layout = Layout(system, order, 1, freeze_springs=True)
+    layout = Layout(system, order, 1, refresh=1)
     layout.load(rows(frame.s), rows(system.constant(frame)))
     if layout.local_phases:
         Job(layout.local_phases, 1).run()
@@ -83,7 +83,7 @@ def test_true_energy_never_rises(problem, omega, ramp):
     Weights that ramp from 1 to ω are all nearer to 1 than ω, where the slack is smaller.
     """
     system, frame = problem
-    solver = make_solver(("vivace", {"relaxation": "sor", "omega": omega, "ramp": ramp}))
+    solver = make_solver(("vivace", {"relaxation": "sor", "omega": omega, "ramp": ramp, "refresh": 0}))
     solver.prepare(system, threads=1, seed=0)
     q, energy = frame.s, system.energy(frame.s, frame)
     first = energy
@@ -92,6 +92,26 @@ def test_true_energy_never_rises(problem, omega, ramp):
         after = system.energy(new, frame)
         assert after <= energy + sweep_slack(system, frame, q, new, omega), f"sweep {k}"
         q, energy = new, after
+    assert energy < first
+
+
+@pytest.mark.parametrize("refresh", [1, 3, 8])
+def test_energy_stays_below_the_last_refresh(problem, refresh):
+    """Kept projections make a quadratic Q >= ε, equal where they were taken: ε(q^k) <= ε(q^(last refresh))."""
+    system, frame = problem
+    omega = 1.95
+    solver = make_solver(("vivace", {"omega": omega, "refresh": refresh}))
+    solver.prepare(system, threads=1, seed=0)
+    q, bound, slack = frame.s, system.energy(frame.s, frame), 0.0
+    first = bound
+    for k in range(1, 2 * refresh + 3):
+        new = run(solver, system, frame, k)
+        slack += sweep_slack(system, frame, q, new, omega)
+        energy = system.energy(new, frame)
+        assert energy <= bound + slack, f"sweep {k}"
+        q = new
+        if k % refresh == 0:
+            bound, slack = energy, 0.0
     assert energy < first
 
 
@@ -185,7 +205,7 @@ def test_relaxations_match_their_recurrences():
     omega, sweeps = 1.3, 2
     results = {}
     for rule in ("sor", "printed"):
-        solver = make_solver(f"vivace:relaxation={rule},omega={omega},ramp=0")
+        solver = make_solver(f"vivace:relaxation={rule},omega={omega},ramp=0,refresh=0")
         solver.prepare(system, threads=1, seed=0)
         got = run(solver, system, frame, sweeps)
         expected = printed_twin(system, frame, solver.layout.order, omega, sweeps, rule)
@@ -212,7 +232,7 @@ def test_weights_ramp_as_documented(omega, ramp):
 def test_ramped_sweeps_follow_their_weights():
     """Sweep k of the solver is an SOR sweep with ω_k: three ramped sweeps equal three single ones, bit for bit."""
     system, frame = moving_frame(small_scene("hanging-cloth"))
-    ramped = make_solver("vivace:omega=1.8,ramp=1")
+    ramped = make_solver("vivace:omega=1.8,ramp=1,refresh=0")
     ramped.prepare(system, threads=1, seed=0)
     layout = Layout(system, ramped.layout.order, 1)
     layout.load(rows(frame.s), rows(system.constant(frame)))

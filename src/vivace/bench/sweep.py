@@ -27,6 +27,7 @@ def time_sweeps(
     target: str,
     threads: Sequence[int],
     *,
+    solver: str = "vivace",
     sweeps: int = 100,
     repeats: int = 15,
     cold: bool = True,
@@ -38,7 +39,7 @@ def time_sweeps(
     for number, count in enumerate(threads):
         if progress:
             progress(f"{count} threads", number, len(threads))
-        spent = sweep_ms(scene, count, sweeps=sweeps, repeats=repeats)
+        spent = sweep_ms(scene, count, solver=solver, sweeps=sweeps, repeats=repeats)
         row: dict[str, object] = {
             "threads": count,
             "ms_per_sweep_best": float(np.min(spent)),
@@ -58,9 +59,9 @@ def time_sweeps(
     return rows
 
 
-def sweep_ms(scene: Scene, threads: int, *, sweeps: int = 100, repeats: int = 15) -> np.ndarray:
-    """Milliseconds of a sweep of the default solver, `repeats` times over `sweeps` sweeps, after a warm-up."""
-    sim = scene.simulate(budget=Budget(iterations=sweeps), threads=threads)
+def sweep_ms(scene: Scene, threads: int, *, solver: str = "vivace", sweeps: int = 100, repeats: int = 15) -> np.ndarray:
+    """Milliseconds of a sweep, `repeats` times over `sweeps` sweeps, after a warm-up."""
+    sim = scene.simulate(solver=solver, budget=Budget(iterations=sweeps), threads=threads)
     sim.step()
     return np.array([sim.step().ms_per_sweep for _ in range(repeats)])
 

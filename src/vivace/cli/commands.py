@@ -227,7 +227,12 @@ def _write_comparison(arguments, scene, curves, rows, folder: Path) -> list[Path
 def bench(arguments: argparse.Namespace) -> None:
     threads = arguments.threads or sorted({1, default_threads()})
     with progress(arguments.quiet or arguments.json) as tell:
-        rows = sweep_bench.time_sweeps(arguments.target, threads, cold=not arguments.no_cold_start, progress=tell)
+        rows = sweep_bench.time_sweeps(
+            *(arguments.target, threads),
+            solver=arguments.solver,
+            cold=not arguments.no_cold_start,
+            progress=tell,
+        )
     if arguments.json:
         return show_json(rows)
     columns = [

@@ -119,6 +119,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("what", choices=["sweep"], help="what to time")
     sub.add_argument("--threads", type=list_of(positive_int), default=None, metavar="1,2", help="default: 1 and all")
     sub.add_argument("--target", default="tablecloth", help="a scene (default tablecloth)")
+    sub.add_argument("--solver", default="vivace", metavar="NAME", help="e.g. vivace:refresh=0 (default vivace)")
     sub.add_argument("--no-cold-start", action="store_true", help="skip the runs in new processes")
     sub.add_argument("--json", action="store_true", help="print JSON and nothing else")
     sub.add_argument("--quiet", action="store_true", help="no progress bars")

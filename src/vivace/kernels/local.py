@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from functools import cache
@@ -76,13 +77,20 @@ def compiled_project(function: Callable) -> Callable:
 @cache
 def local_pass(function: Callable, vertices: int, rows: int, parameters: int) -> phase_kernel:
     """The local pass with `function` as its projection."""
-    return phase_kernel(_specialised(_local_template, function, VERTICES=vertices, ROWS=rows, PARAMETERS=parameters))
+    numbers = {"VERTICES": vertices, "ROWS": rows, "PARAMETERS": parameters}
+    return phase_kernel(_specialised(_local_template, function, **numbers), cache=_cacheable(function))
 
 
 @cache
 def project_pass(function: Callable) -> Callable:
     """`function` over whole float64 arrays z (m, r, 3), parameters (m, k), p (m, r, 3)."""
-    return njit(nogil=True, cache=True, error_model="numpy")(_specialised(_project_template, function))
+    compile_here = njit(nogil=True, cache=_cacheable(function), error_model="numpy")
+    return compile_here(_specialised(_project_template, function))
+
+
+def _cacheable(function: Callable) -> bool:
+    """Machine code on disk refers to the modules it was made of by name, so they must have one that can be imported."""
+    return function.__module__ in sys.modules
 
 
 @cache
@@ -104,7 +112,8 @@ def _specialised(template: Callable, function: Callable, **numbers: int) -> Call
         code = function.__code__
         source = repr((code.co_code, code.co_consts, code.co_names, code.co_varnames))
     source += repr([cell.cell_contents for cell in function.__closure__ or ()])
-    text = f"{__version__}|{_kernels_digest()}|{function.__qualname__}|{sorted(numbers.items())}|{source}"
+    name = f"{function.__module__}.{function.__qualname__}"
+    text = f"{__version__}|{_kernels_digest()}|{name}|{sorted(numbers.items())}|{source}"
     name = f"{template.__name__.strip('_')}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     scope = {**globals(), "project": compiled_project(function), **numbers}
     copy = types.FunctionType(template.__code__, scope, name)

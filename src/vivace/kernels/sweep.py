@@ -10,7 +10,8 @@ the world (inertia and pins), and k_i c_i collects everything constant during a 
 positions: Σ a q_j - Y_ii q_i would cancel to rounding noise far from the origin, in float32 first of all.
 The update is q_i ← q_i + ω r_i / Y_ii.
 
-Springs come first in a row because only they need a square root; four are done at once.
+Springs come first in a row because only they need a square root; four are done at once. Where projections are kept for
+some sweeps, `project_springs` puts theirs into the constant part and rows have no springs at all.
 """
 
 from __future__ import annotations
@@ -26,9 +27,8 @@ PADDING = 4  # entries after the last spring, so that a group of four may be rea
 
 
 @njit(inline="always")
-def residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q):
-    """r_i as above; `base` is k_i c_i."""
-    acc = load4(base, i) - at(tie, i) * qi
+def add_springs(acc, i, qi, spring_at, spring_j, spring_a, spring_wl, q):
+    """acc + Σ_e (w_e l_e / |d_e| - a_e) d_e over the springs at i."""
     smallest = splat4(SMALLEST_SQUARE)
     e = at(spring_at, i)
     last = at(spring_at, i + 1)
@@ -55,6 +55,14 @@ def residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j,
             acc += lane4(g, 1) * d1
         if e + 2 < last:
             acc += lane4(g, 2) * d2
+    return acc
+
+
+@njit(inline="always")
+def residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q):
+    """r_i as above; `base` is k_i c_i."""
+    acc = load4(base, i) - at(tie, i) * qi
+    acc = add_springs(acc, i, qi, spring_at, spring_j, spring_a, spring_wl, q)
     r = at(other_at, i)
     last = at(other_at, i + 1)
     second = splat4(np.float32(0.0))  # two sums, so that one addition need not wait for the other
@@ -65,6 +73,15 @@ def residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j,
     if r < last:
         acc += at(other_a, r) * (load4(q, at(other_j, r)) - qi)
     return acc + second
+
+
+@phase_kernel
+def project_springs(table, begin, end, iteration):
+    """base_i = constant_i + Σ_e w_e l_e d_e/|d_e|: the springs' projections at q, to be kept for some sweeps."""
+    spring_at, spring_j, zeros, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
+    q, constant, base = rows(table, 4), rows(table, 5), rows(table, 6)
+    for i in range(begin, end):
+        store4(base, i, add_springs(load4(constant, i), i, load4(q, i), spring_at, spring_j, zeros, spring_wl, q))
 
 
 @phase_kernel

@@ -11,8 +11,8 @@ starts at its own chunk (whose data its cache holds) and then takes what is left
 that the operating system has put aside between two chunks, costs nothing. A classical barrier, where everybody must
 arrive, would stop the whole team for a time slice each time one thread is put aside.
 
-Claims and completions are counters that only grow, one cache line each, so nothing is ever reset: chunk g is free in
-iteration k while its claim reads k, and phase p of iteration k is over when its count of finished chunks reaches
+Claims and completions are counters that only grow, one cache line each, so nothing is ever reset: chunk g is free for
+its phase's turn k while its claim reads k, and that turn is over when the phase's count of finished chunks reaches
 (k + 1) x chunks. A thread that is behind finds every claim taken and every count passed, and catches up.
 
 Which thread runs a chunk never changes what the chunk computes, so results do not depend on the number of threads.
@@ -80,8 +80,8 @@ def rows(table, slot):
 class phase_kernel:
     """Decorator: compile `function(table, begin, end, iteration)` for the team, the first time it is needed."""
 
-    def __init__(self, function: Callable[[int, int, int, int], None]):
-        self.function = function
+    def __init__(self, function: Callable[[int, int, int, int], None], cache: bool = True):
+        self.function, self.cache = function, cache
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self._compiled = None
@@ -89,7 +89,7 @@ class phase_kernel:
     @property
     def address(self) -> int:
         if self._compiled is None:
-            compile_c = cfunc("void(intp, intp, intp, intp)", nopython=True, cache=True, error_model="numpy")
+            compile_c = cfunc("void(intp, intp, intp, intp)", nopython=True, cache=self.cache, error_model="numpy")
             self._compiled = compile_c(self.function)
         return self._compiled.address
 
@@ -103,13 +103,14 @@ class Phase:
     begin: int
     end: int
     serial: bool = False  # one chunk, whatever the team: for reductions with a fixed order
+    every: int = 1  # take part in iterations 0, every, 2 every, ... only
 
 
 # --- the walk ------------------------------------------------------------------------------------------------------
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _walk(me, threads, control, functions, tables, pointers, begins, ends, iterations, deadline_ns, monitor):
+def _walk(me, threads, control, functions, tables, every, pointers, begins, ends, iterations, deadline_ns, monitor):
     phases = functions.shape[0]
     done = COUNTERS + LINE * begins.shape[0]
     start = clock_ns()
@@ -121,16 +122,19 @@ def _walk(me, threads, control, functions, tables, pointers, begins, ends, itera
                 return k
             spins = relax(spins)
         for p in range(phases):
+            if k % every[p] != 0:
+                continue
+            turn = k // every[p]  # how often this phase has run before
             first = pointers[p]
             count = pointers[p + 1] - first
             mine = me * count // threads
             for offset in range(count):
                 g = first + (mine + offset) % count
-                if atomic_claim(control, COUNTERS + LINE * g, k, k + 1):
+                if atomic_claim(control, COUNTERS + LINE * g, turn, turn + 1):
                     call_phase(functions[p], tables[p], begins[g], ends[g], k)
                     atomic_add(control, done + LINE * p, 1)
             spins = 0
-            while atomic_load(control, done + LINE * p) < (k + 1) * count:
+            while atomic_load(control, done + LINE * p) < (turn + 1) * count:
                 spins = relax(spins)
         k += 1
         if me == 0:
@@ -155,10 +159,11 @@ class Job:
     def __init__(self, phases: Sequence[Phase], threads: int, monitor: np.ndarray | None = None):
         self.threads = threads
         self._keep: dict[int, tuple] = {}  # arrays whose addresses the tables hold, and the tables
-        tables, functions, pointers, begins, ends = [], [], [0], [], []
+        tables, functions, every, pointers, begins, ends = [], [], [], [0], [], []
         for phase in phases:
             tables.append(self._table(phase.arrays))
             functions.append(phase.kernel.address)
+            every.append(phase.every)
             items = phase.end - phase.begin
             chunks = 1 if phase.serial else _chunks(items, threads)
             for chunk in range(chunks):
@@ -166,7 +171,7 @@ class Job:
                 ends.append(phase.begin + items * (chunk + 1) // chunks // GRAIN * GRAIN)
             ends[-1] = phase.end
             pointers.append(len(begins))
-        self._functions, self._tables = np.array(functions, np.int64), np.array(tables, np.int64)
+        self._functions, self._tables, self._every = (np.array(a, np.int64) for a in (functions, tables, every))
         self._pointers, self._begins, self._ends = (np.array(a, np.int64) for a in (pointers, begins, ends))
         self.monitor = np.array([1.0, 0.0]) if monitor is None else monitor
 
@@ -190,7 +195,8 @@ class Job:
         control[APPROVED] = 1
         deadline = np.iinfo(np.int64).max // 2 if deadline_ns is None else deadline_ns
         work = (
-            *(self.threads, control, self._functions, self._tables, self._pointers, self._begins, self._ends),
+            *(self.threads, control, self._functions, self._tables, self._every),
+            *(self._pointers, self._begins, self._ends),
             *(iterations, deadline, self.monitor),
         )
         if self.threads > 1:

@@ -29,7 +29,7 @@ class Budget:
 
     ms          wall-clock time of a whole step (ms), prediction and update included
     iterations  sweeps a step
-    tolerance   norm of the residual the sweep sees, relative to that of the first sweep
+    tolerance   norm of the residual that a sweep over fresh projections meets, relative to that of the first sweep
     """
 
     ms: float | None = None
@@ -71,7 +71,10 @@ class Deadline:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a solve did. `residual`: norm of the residual (N) that the last sweep met, vertex by vertex."""
+    """What a solve did. `residual`: norm of the residual (N) that the last sweep met, vertex by vertex.
+
+    Where projections are kept for some sweeps it is the residual with those; `Report.gradient` is the true one.
+    """
 
     sweeps: int
     residual: float

@@ -12,7 +12,7 @@ from ..kernels.team import Phase
 from ..system import System
 from .base import SOLVERS
 from .layout import Layout
-from .sweeping import SweepingSolver, check_omega
+from .sweeping import SweepingSolver, check_omega, check_refresh
 
 
 @SOLVERS.register("gauss-seidel")
@@ -20,15 +20,18 @@ from .sweeping import SweepingSolver, check_omega
 class GaussSeidel(SweepingSolver):
     """Serial Gauss-Seidel in the order of the mesh's vertices.
 
-    omega  relaxation, (0, 2); 1 is plain Gauss-Seidel
+    omega    relaxation, (0, 2); 1 is plain Gauss-Seidel
+    refresh  sweeps for which projections are kept; 0: springs from the newest positions, at every vertex
     """
 
     omega: float = 1.0
+    refresh: int = 0
 
     name = "gauss-seidel"
 
     def __post_init__(self) -> None:
         check_omega(self.omega, 1.999999)
+        check_refresh(self.refresh)
 
     def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
         return np.arange(system.n)

@@ -14,7 +14,7 @@ from ..system import System
 from .base import SOLVERS
 from .layout import Layout
 from .ordering import morton_rank
-from .sweeping import SweepingSolver, check_omega
+from .sweeping import SweepingSolver, check_omega, check_refresh
 
 
 @SOLVERS.register("jacobi")
@@ -22,16 +22,19 @@ from .sweeping import SweepingSolver, check_omega
 class Jacobi(SweepingSolver):
     """Parallel Jacobi, the baseline of the papers.
 
-    omega  under-relaxation, (0, 1]. At 1 it may diverge on tetrahedra, whose matrix is not diagonally dominant
-           [fratarcangeli2018, section 2.2.2]
+    omega    under-relaxation, (0, 1]. At 1 it may diverge on tetrahedra, whose matrix is not diagonally dominant
+             [fratarcangeli2018, section 2.2.2]
+    refresh  sweeps for which projections are kept; 0: computed anew for every one
     """
 
     omega: float = 1.0
+    refresh: int = 0
 
     name = "jacobi"
 
     def __post_init__(self) -> None:
         check_omega(self.omega, 1.0)
+        check_refresh(self.refresh)
 
     def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
         return np.argsort(morton_rank(system.model.mesh.vertices))

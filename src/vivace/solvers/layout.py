@@ -5,11 +5,14 @@ Every sweeping solver uses this one layout, so comparisons between them compare 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..constraints import ConstraintGroup
 from ..kernels.assemble import assign_slots, count_corners, pair_springs, split_rows
 from ..kernels.local import gather, local_pass
+from ..kernels.sweep import project_springs
 from ..kernels.team import Job, Phase
 from ..kernels.vectors import load_rows, store_rows
 from ..system import System, row_sums
@@ -18,27 +21,20 @@ SMALL = 20_000  # vertices below which a helper thread is not woken for copying
 
 
 class Layout:
-    """`order[i]` is the vertex visited i-th. `freeze_springs`: project springs once a sweep, like everything else."""
+    """`order[i]` is the vertex visited i-th.
 
-    def __init__(self, system: System, order: np.ndarray, threads: int, *, freeze_springs: bool = False):
+    `refresh`: how many sweeps projections are kept. 0: those of springs are computed inside the vertex update, from the
+    newest positions, and all others before every sweep.
+    """
+
+    def __init__(self, system: System, order: np.ndarray, threads: int, *, refresh: int = 0):
         n = system.n
-        self.system, self.threads, self.n = system, threads, n
+        self.system, self.threads, self.n, self.refresh = system, threads, n, refresh
         self.order = np.ascontiguousarray(order, np.int32)
         self.rank = np.empty(n, np.int32)
         self.rank[self.order] = np.arange(n, dtype=np.int32)
-
-        inline = [] if freeze_springs else system.springs
-        pairs = np.concatenate([g.vertices for g in inline]) if inline else np.zeros((0, 2), np.int32)
-        weights = np.concatenate([g.weights for g in inline]) if inline else np.zeros(0)
-        lengths = np.concatenate([g.parameters[:, 0] for g in inline]) if inline else np.zeros(0)
-        spring_at, other, number = pair_springs(n, pairs)
-        off = system.off
         # The arrays of kernels.sweep, in its order: springs first, then the other neighbours.
-        self.rows = split_rows(
-            *(self.order, self.rank, off.indptr, off.indices, off.data),
-            *(spring_at, other, weights[number], lengths[number]),
-            np.array([2 * len(pairs), off.nnz], np.int64),
-        )
+        self.rows = self._rows([] if refresh else system.springs)
         self.tie = system.tie[self.order].astype(np.float32)
         self.inverse = (1.0 / system.diagonal[self.order]).astype(np.float32)
         self.diagonal = system.diagonal[self.order].astype(np.float32)
@@ -46,9 +42,29 @@ class Layout:
         self.q = np.zeros((n, 4), np.float32)
         self.square = np.zeros(n, np.float32)  # |residual|² that the last sweep met at each vertex
 
-        groups = [*(system.springs if freeze_springs else []), *system.projected]
-        self.base = np.zeros((n, 4), np.float32) if groups else self.constant
-        self.local_phases = self._local_phases(groups) if groups else []
+        # What a sweep starts from, in stages: constant, + shares of projected constraints, + springs if they are kept.
+        self.base, self.local_phases = self.constant, list[Phase]()
+        if system.projected:
+            self.base = np.zeros((n, 4), np.float32)
+            self.local_phases += self._local_phases(system.projected)
+        if refresh and system.springs:
+            spring_at, spring_j, spring_a, spring_wl, *_ = self._rows(system.springs)
+            before, self.base = self.base, np.zeros((n, 4), np.float32)
+            arrays = (spring_at, spring_j, np.zeros_like(spring_a), spring_wl, self.q, before, self.base)
+            self.local_phases.append(Phase(project_springs, arrays, 0, n))
+        self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
+
+    def _rows(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
+        pairs = np.concatenate([g.vertices for g in springs]) if springs else np.zeros((0, 2), np.int32)
+        weights = np.concatenate([g.weights for g in springs]) if springs else np.zeros(0)
+        lengths = np.concatenate([g.parameters[:, 0] for g in springs]) if springs else np.zeros(0)
+        spring_at, other, number = pair_springs(self.n, pairs)
+        off = self.system.off
+        return split_rows(
+            *(self.order, self.rank, off.indptr, off.indices, off.data),
+            *(spring_at, other, weights[number], lengths[number]),
+            np.array([2 * len(pairs), off.nnz], np.int64),
+        )
 
     def _local_phases(self, groups: list[ConstraintGroup]) -> list[Phase]:
         counts = np.zeros(self.n, np.int32)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..checks import is_number
+from ..checks import is_number, is_whole
 from ..errors import InputError
 from ..kernels.team import Job, Phase
 from ..kernels.vectors import watch
@@ -18,9 +18,9 @@ from .layout import Layout
 
 
 class SweepingSolver(Solver):
-    """A solver whose iteration is: project the constraints (where springs do not do it themselves), then sweep."""
+    """A solver whose iteration is: project the constraints (when their turn has come), then sweep."""
 
-    freeze_springs = False
+    refresh: int = 0  # sweeps for which projections are kept; 0: springs from the newest positions, in the update
     layout: Layout | None = None
 
     @abstractmethod
@@ -34,11 +34,13 @@ class SweepingSolver(Solver):
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self.system = system
         order = self.visiting_order(system, threads, seed)
-        self.layout = layout = Layout(system, order, threads, freeze_springs=self.freeze_springs)
+        self.layout = layout = Layout(system, order, threads, refresh=self.refresh)
         phases = [*layout.local_phases, *self.sweep_phases(layout)]
         self._job = Job(phases, threads)
         self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(1)
-        last = Phase(watch, (layout.square, self._monitor, self._tolerance), 0, layout.n, serial=True)
+        # Only sweeps over fresh projections meet the true residual.
+        watched = (layout.square, self._monitor, self._tolerance)
+        last = Phase(watch, watched, 0, layout.n, serial=True, every=max(1, self.refresh))
         self._watched_job = Job([*phases, last], threads, self._monitor)
 
     def solve(self, s: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
@@ -66,3 +68,9 @@ def check_omega(omega: float, below: float) -> None:
     """Relaxation must be a number in (0, below]."""
     if not is_number(omega) or not 0 < omega <= below:
         raise InputError(f"the relaxation omega must lie in (0, {below:g}], not {omega!r}")
+
+
+def check_refresh(refresh: object) -> None:
+    """A whole number of sweeps, 0 or more."""
+    if not is_whole(refresh) or not 0 <= refresh <= 1000:  # type: ignore[operator]
+        raise InputError(f"refresh must be a whole number of sweeps from 0 to 1000, not {refresh!r}")

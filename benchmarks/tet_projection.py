@@ -1,0 +1,129 @@
+"""Tetrahedra: project in a pass before each sweep, or inside the vertex update? The measurement behind the choice.
+
+    python benchmarks/tet_projection.py [--mesh armadillo.msh] [--threads 2]
+
+Inside the update every vertex sees rotations of the newest positions, but each rotation is computed once for each of
+its four corners instead of once. Both share the four-at-a-time rotations of kernels/rotation.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from itertools import pairwise
+
+import numpy as np
+from numba import njit
+
+import vivace as vv
+from vivace.kernels.rotation import gradient, rotation, rotations4
+from vivace.kernels.simd import at, load4, store4
+from vivace.kernels.team import Job, Phase, floats, ints, phase_kernel, rows
+from vivace.scenes import make_scene
+from vivace.solvers import minimise
+from vivace.solvers.vivace import Vivace
+
+
+@phase_kernel
+def sweep_projecting(table, begin, end, iteration):
+    """One colour: r_i = k (c - q_i) + Σ a_j (q_j - q_i) + Σ_tets w Aᵀ R(newest), then q_i += ω r_i / Y_ii."""
+    other_at, other_j, other_a = ints(table, 0), ints(table, 1), floats(table, 2)
+    tie, inverse, constant, q = floats(table, 3), floats(table, 4), rows(table, 5), rows(table, 6)
+    weights = floats(table, 7)
+    tet_at, tet, corner = ints(table, 8), ints(table, 9), ints(table, 10)
+    vertices, operator, stiffness = ints(table, 11), floats(table, 12), floats(table, 13)
+    omega = weights[min(iteration, weights.shape[0] - 1)]
+    for i in range(begin, end):
+        qi = load4(q, i)
+        acc = load4(constant, i) - at(tie, i) * qi
+        for k in range(at(other_at, i), at(other_at, i + 1)):
+            acc += at(other_a, k) * (load4(q, at(other_j, k)) - qi)
+        t = at(tet_at, i)
+        last = at(tet_at, i + 1)
+        while t < last:
+            t1, t2, t3 = min(t + 1, last - 1), min(t + 2, last - 1), min(t + 3, last - 1)
+            fa = gradient(at(tet, t), vertices, operator, q)
+            fb = gradient(at(tet, t1), vertices, operator, q)
+            fc = gradient(at(tet, t2), vertices, operator, q)
+            fd = gradient(at(tet, t3), vertices, operator, q)
+            certain, a, b, c, d = rotations4(fa, fb, fc, fd)
+            if not certain:
+                a, b, c, d = rotation(fa), rotation(fb), rotation(fc), rotation(fd)
+            acc += _share(at(tet, t), at(corner, t), a, operator, stiffness)
+            if t + 1 < last:
+                acc += _share(at(tet, t1), at(corner, t1), b, operator, stiffness)
+            if t + 2 < last:
+                acc += _share(at(tet, t2), at(corner, t2), c, operator, stiffness)
+            if t + 3 < last:
+                acc += _share(at(tet, t3), at(corner, t3), d, operator, stiffness)
+            t += 4
+        store4(q, i, qi + (omega * at(inverse, i)) * acc)
+
+
+@njit(inline="always")
+def _share(t, k, r, operator, stiffness):
+    w = at(stiffness, t)
+    return (
+        (w * at(operator, 12 * t + k)) * r[0]
+        + (w * at(operator, 12 * t + 4 + k)) * r[1]
+        + (w * at(operator, 12 * t + 8 + k)) * r[2]
+    )
+
+
+def projecting_job(solver: Vivace, threads: int) -> Job:
+    """The job that sweeps with projections inside the vertex update, on the arrays of a prepared solver."""
+    layout = solver.layout
+    vertices, operator, stiffness, _, _, q, _, _ = layout.local_phases[0].arrays
+    corners = vertices.reshape(-1, 4)
+    order = np.argsort(corners.ravel(), kind="stable")
+    tet, corner = (order // 4).astype(np.int32), (order % 4).astype(np.int32)
+    tet_at = np.concatenate([[0], np.cumsum(np.bincount(corners.ravel(), minlength=layout.n))]).astype(np.int32)
+    arrays = (
+        *layout.rows[4:],
+        *(layout.tie, layout.inverse, layout.constant, q, solver.weights(), tet_at, tet, corner),
+        *(vertices, operator, stiffness),
+    )
+    pointers = solver._pointers
+    return Job([Phase(sweep_projecting, arrays, int(a), int(b)) for a, b in pairwise(pointers)], threads)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mesh", default="")
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    scene = make_scene("armadillo", path=arguments.mesh)
+    sim = scene.simulate(budget=vv.Budget(iterations=60), threads=arguments.threads)
+    for _ in range(15):
+        report = sim.step()
+    system, frame = sim.system, report.frame
+    best = minimise(system, frame, start=report.positions.astype(float), accuracy=1e-7, most=3000).energy
+    gap = system.energy(frame.s, frame) - best
+    layout = sim.solver.layout
+    jobs = {
+        "pass before each sweep": sim.solver._job,
+        "inside the update": projecting_job(sim.solver, arguments.threads),
+    }
+    s, constant = (np.column_stack([x, np.zeros(len(x))]).astype(np.float32) for x in (frame.s, system.constant(frame)))
+    out = np.zeros_like(s)
+    print(f"{system.n} vertices, {len(scene.model.mesh.tets)} tetrahedra, {arguments.threads} threads")
+    for name, job in jobs.items():
+        spent = []
+        for _ in range(9):
+            layout.load(s, constant)
+            begin = time.perf_counter()
+            job.run(10)
+            spent.append((time.perf_counter() - begin) * 100)
+        errors = []
+        for count in (1, 2, 5, 10, 20, 40):
+            layout.load(s, constant)
+            job.run(count)
+            layout.store(out)
+            errors.append((system.energy(out[:, :3].astype(float), frame) - best) / gap)
+        low, middle, high = np.percentile(spent, [10, 50, 90])
+        print(f"{name:24s} {middle:.3f} ms a sweep ({low:.3f} to {high:.3f}); relative error after")
+        print(" " * 25 + ", ".join(f"{k} sweeps {e:.4f}" for k, e in zip((1, 2, 5, 10, 20, 40), errors, strict=True)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""`vivace.bench.run`: what is counted, when the error is measured, and that the settings repeat a run."""
+
+import json
+
+import numpy as np
+import pytest
+
+from vivace import Budget, Cloth, InputError, Model, Simulation, mesh
+from vivace.bench.compare import compare
+from vivace.bench.run import WARM_UP, run
+from vivace.scenes import Scene, make_scene
+
+FEW = Budget(iterations=3)
+ROUNDING = 2.0**-24  # of a float32, relative
+
+
+@pytest.fixture(scope="module")
+def cloth():
+    return make_scene("tablecloth", resolution=6)
+
+
+def test_the_warm_up_is_not_counted(cloth, monkeypatch):
+    steps, plain = [], Simulation.step
+    monkeypatch.setattr(Simulation, "step", lambda sim: steps.append(sim) or plain(sim))
+    result = run(cloth, budget=FEW, frames=4, error_samples=0, record=True)
+    assert len(steps) == WARM_UP + 4
+    assert [sim is result.sim for sim in steps] == [False] * WARM_UP + [True] * 4
+    assert result.sim.frames == len(result.ms) == len(result.sweeps) == len(result.stretch) == 4
+    assert result.warm_up_s > 0
+
+
+def test_the_run_is_the_simulation(cloth):
+    result = run(cloth, budget=FEW, frames=4, error_samples=0, record=True)
+    sim = cloth.simulate(budget=FEW)
+    for found in result.positions:
+        np.testing.assert_array_equal(found, sim.step().positions)
+    assert result.finite
+    assert list(result.stages) == ["predict", "colour", "solve", "update"]
+    np.testing.assert_array_equal(result.sweeps, 3)
+
+
+def test_positions_are_kept_only_when_asked_for(cloth):
+    assert run(cloth, budget=FEW, frames=2, error_samples=0).positions == []
+
+
+@pytest.mark.parametrize(
+    ("frames", "samples"), [(1, 0), (1, 1), (1, 5), (2, 1), (2, 2), (3, 2), (3, 3), (3, 100), (5, 5), (8, 7), (7, 0)]
+)
+def test_as_many_errors_as_asked_for(cloth, frames, samples):
+    """Every sample is a frame of its own, so there are min(samples, frames)."""
+    result = run(cloth, budget=FEW, frames=frames, error_samples=samples)
+    assert len(result.errors) == min(samples, frames)
+    assert all(1 <= frame <= frames for frame in result.errors)
+    assert all(isinstance(error, float) and error >= 0 for error in result.errors.values())
+
+
+def test_huge_number_of_samples(cloth):
+    assert len(run(cloth, budget=FEW, frames=1, error_samples=10**12).errors) == 1
+
+
+@pytest.mark.parametrize(("frames", "samples"), [(1, 1), (1, 8), (4, 8), (5, 8), (4, 4), (6, 3)])
+def test_a_finite_comparison_has_finite_errors(cloth, frames, samples):
+    (curve,) = compare(cloth, ["jacobi"], [0.5], frames=frames, samples=samples)
+    assert curve.finite
+    assert len(curve.frames) == len(curve.errors) == min(frames, samples)
+    assert np.isfinite(curve.errors).all()
+    assert curve.frames.min() >= 1
+    assert curve.frames.max() <= frames
+
+
+def test_errors_are_those_of_their_frames(cloth):
+    result = run(cloth, budget=FEW, frames=5, error_samples=2)
+    sim = cloth.simulate(budget=FEW)
+    reports = {frame: sim.step() for frame in range(1, 6)}
+    for frame, error in result.errors.items():
+        assert error == reports[frame].relative_error
+    assert result.summary()["relative_error_median"] == pytest.approx(np.median(list(result.errors.values())))
+
+
+def test_no_frames_is_refused(cloth):
+    with pytest.raises(InputError, match="frames"):
+        run(cloth, budget=FEW, frames=0)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.25, 0.5])
+def test_stretch_of_a_uniformly_scaled_cloth(factor):
+    """Positions c x stretch every edge by c - 1, and a weightless cloth of next to no stiffness stays there."""
+    sheet = mesh.cloth(8, 8)
+    model = Model.of(sheet, Cloth(0.2, 1e-6, 1e-9), gravity=(0, 0, 0))
+    result = run(Scene("scaled", model, 1e-4, start=factor * sheet.vertices), budget=FEW, frames=3, error_samples=0)
+    # Each of the two ends of an edge is rounded in the start and in each of three frames.
+    longest = factor * np.abs(sheet.vertices).max()
+    shortest = np.linalg.norm(np.diff(sheet.vertices[sheet.edges], axis=1), axis=2).min()
+    tolerance = 2 * 4 * np.sqrt(3) * ROUNDING * longest / shortest
+    np.testing.assert_allclose(result.stretch, factor - 1, atol=tolerance)
+    assert result.summary()["stretch_mean"] == pytest.approx(factor - 1, abs=tolerance)
+
+
+def test_stretch_is_the_mean_of_the_last_third(cloth):
+    result = run(cloth, budget=FEW, frames=6, error_samples=0)
+    assert result.summary()["stretch_mean"] == pytest.approx(result.stretch[4:].mean())
+
+
+def test_one_frame_has_a_stretch(cloth):
+    assert run(cloth, budget=FEW, frames=1, error_samples=0).summary()["stretch_mean"] is not None
+
+
+@pytest.mark.parametrize(
+    ("solver", "budget"),
+    [("vivace:omega=1.5,ramp=0", Budget(iterations=4)), (("jacobi", {"omega": 0.5}), Budget(iterations=2, ms=1e6))],
+)
+def test_settings_repeat_the_run(solver, budget):
+    scene = make_scene("tablecloth", resolution=5, irregular=True, seed=3)
+    first = run(scene, solver=solver, budget=budget, frames=3, threads=2, seed=7, error_samples=0, record=True)
+    settings = json.loads(json.dumps(first.settings()))
+    options = settings["solver"]
+    again = run(
+        make_scene(settings["scene"], **settings["parameters"]),
+        solver=(options.pop("name"), options),
+        budget=Budget(**settings["budget"]),
+        threads=settings["threads"],
+        seed=settings["seed"],
+        frames=settings["frames"],
+        error_samples=0,
+        record=True,
+    )
+    assert again.settings() == first.settings()
+    assert settings["time_step"] == scene.time_step
+    np.testing.assert_array_equal(again.positions, first.positions)
+
+
+def test_progress_comes_to_its_end(cloth):
+    seen = {}
+    run(cloth, budget=FEW, frames=3, error_samples=2, progress=lambda *told: seen.setdefault(told[0], []).append(told))
+    assert list(seen) == ["warming up", "simulating", "measuring the error"]
+    for told in seen.values():
+        assert told[-1][1] == told[-1][2]
+    assert [done for _, done, _ in seen["simulating"]] == [1, 2, 3]
+
+
+def test_the_scenes_own_solver_and_budget_by_default(cloth):
+    scene = Scene("own", cloth.model, 0.02, solver=("jacobi", {"omega": 0.7}), budget=Budget(iterations=6), frames=2)
+    result = run(scene, error_samples=0)
+    assert len(result.ms) == 2
+    solver = result.settings()["solver"]
+    assert (solver["name"], solver["omega"]) == ("jacobi", 0.7)
+    np.testing.assert_array_equal(result.sweeps, 6)
