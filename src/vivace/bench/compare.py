@@ -13,7 +13,7 @@ import numpy as np
 from ..files import write_text
 from ..scenes import Scene
 from ..solvers import Budget, make_solver
-from .run import Progress, run
+from .run import Progress, run, sampled_frames
 from .statistics import median, percentile
 
 
@@ -69,10 +69,10 @@ def compare(
                 frames=frames,
                 threads=threads,
                 seed=seed,
-                error_samples=min(samples, frames),
+                error_samples=samples,
                 progress=_prefixed(label, progress),
             )
-            chosen = np.unique(np.linspace(frames / (samples + 1), frames, min(samples, frames), dtype=int))
+            chosen = np.array(sampled_frames(frames, samples))
             errors = np.array([result.errors.get(int(k), np.inf) for k in chosen])
             curves.append(
                 Curve(

@@ -14,7 +14,8 @@ from ..pictures import Camera, bounds_of, save_animation, save_picture
 from .run import Progress, Run
 
 RUN_SUFFIXES = (".mp4", ".gif", ".png", ".npz")
-FASTEST_GIF = 50  # frames a second
+FASTEST = {".gif": 50.0, ".mp4": 1000.0}  # frames a second
+SLOWEST = 0.1  # frames a second; a GIF's delays end at 655 s
 
 
 def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tuple[list[Path], list[str]]:
@@ -34,14 +35,14 @@ def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tu
     common: dict[str, Any] = {
         "edges": None if len(mesh.triangles) else mesh.edges,
         "points": run.sim.model.pinned,
-        "camera": Camera.framing(*bounds_of(frames), direction=run.scene.view),
+        "camera": Camera.framing(*bounds_of(frames[-1:]), direction=run.scene.view),
         "settings": run.settings(),
     }
-    picture = target.with_suffix(".png")
+    picture = target if suffix == ".png" else target.with_suffix(".png")
     written, notes = [picture], {save_picture(picture, frames[-1], triangles, **common)}
     if suffix != ".png":
-        every = max(1, int(np.ceil(1 / (FASTEST_GIF * h)))) if suffix == ".gif" else 1
-        common["fps"] = 1.0 / (every * h)
+        common["camera"] = Camera.framing(*bounds_of(frames), direction=run.scene.view)
+        every, common["fps"] = _pace(h, suffix)
         if progress is not None:
             common["progress"] = lambda done, total: progress("drawing", done, total)
         try:
@@ -49,11 +50,16 @@ def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tu
         except MissingExtraError as error:
             notes.add(f"{error}; a GIF was written instead")
             target = target.with_suffix(".gif")
-            every = max(1, int(np.ceil(1 / (FASTEST_GIF * h))))
-            common["fps"] = 1.0 / (every * h)
+            every, common["fps"] = _pace(h, ".gif")
             notes.add(save_animation(target, frames[::every], triangles, **common))
         written.append(target)
     return written, sorted(note for note in notes if ";" in note)
+
+
+def _pace(h: float, suffix: str) -> tuple[int, float]:
+    """Which frames to show (every k-th) and how many a second, as near to simulated time as the format goes."""
+    every = max(1, int(np.ceil(1 / (FASTEST[suffix] * h))))
+    return every, max(SLOWEST, min(FASTEST[suffix], 1.0 / (every * h)))
 
 
 def _write_numbers(run: Run, target: Path) -> None:

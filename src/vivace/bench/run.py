@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .. import __version__
+from ..errors import InputError
 from ..scenes import Scene
 from ..simulation import Report, Simulation
 from ..solvers import Budget, Solver
@@ -69,6 +70,7 @@ class Run:
             "solver": {"name": sim.solver.name, **options},
             "budget": {key: value for key, value in vars(sim.budget).items() if value is not None},
             "time_step": sim.system.h,
+            "frames": len(self.ms),
             "threads": sim.threads,
             "seed": sim.seed,
         }
@@ -90,6 +92,8 @@ def run(
     frames = scene.frames if frames is None else frames
     if error_samples is None:
         error_samples = 5 if scene.model.n <= LARGEST_FOR_ERROR else 0
+    if frames < 1:
+        raise InputError(f"a run needs at least one frame, not frames={frames!r}")
     tell = progress or (lambda what, done, total: None)
 
     tell("warming up", 0, 1)
@@ -103,9 +107,7 @@ def run(
     sim = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed)
     sim.prepare()
     measure_stretch = _stretch_of(scene)
-    chosen = (
-        set(np.linspace(frames / (error_samples + 1), frames, error_samples, dtype=int)) if error_samples else set()
-    )
+    chosen = set(sampled_frames(frames, error_samples))
     sampled: dict[int, Report] = {}
     reports: list[tuple[float, int, float, dict[str, float]]] = []
     stretch: list[float] = []
@@ -115,7 +117,7 @@ def run(
         report = sim.step()
         reports.append((report.ms, report.sweeps, report.ms_per_sweep, dict(report.stages)))
         finite = finite and report.finite
-        if k in chosen and report.finite:
+        if k in chosen:
             sampled[k] = report
         if measure_stretch is not None:
             stretch.append(measure_stretch(report.positions))
@@ -135,13 +137,24 @@ def run(
     )
 
 
+def sampled_frames(frames: int, samples: int) -> list[int]:
+    """`samples` different frames (all, if there are fewer) spread over 1..frames, the last among them."""
+    samples = min(samples, frames)
+    return [-(-k * frames // samples) for k in range(1, samples + 1)]
+
+
 def _stretch_of(scene: Scene) -> Callable[[np.ndarray], float] | None:
     """Mean of (length - rest length) / rest length over a cloth's edges."""
     if not scene.is_cloth:
         return None
     i, j = scene.model.mesh.edges.T
     rest = np.linalg.norm(scene.model.mesh.vertices[i] - scene.model.mesh.vertices[j], axis=1)
-    return lambda q: float(np.mean(np.linalg.norm(q[i] - q[j], axis=1) / rest - 1.0))
+
+    def stretch(q: np.ndarray) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):  # a diverged run is reported as not finite, not warned about
+            return float(np.mean(np.linalg.norm(q[i] - q[j], axis=1) / rest - 1.0))
+
+    return stretch
 
 
 def _fields(solver: Solver) -> set[str]:

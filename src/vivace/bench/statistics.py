@@ -18,5 +18,5 @@ def percentile(values: Sequence[float] | np.ndarray, share: float) -> float | No
     if not len(array):
         return None
     if not np.isfinite(array).all():  # interpolating next to an infinity would give NaN
-        return float(array[min(len(array) - 1, int(np.ceil(share / 100 * len(array))))])
+        return float(array[min(len(array) - 1, int(np.ceil(share / 100 * (len(array) - 1))))])
     return float(np.percentile(array, share))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from rich.text import Text
 
 from .. import __version__
 from ..bench import colour as colour_bench
@@ -20,7 +21,7 @@ from ..constraints import CONSTRAINTS
 from ..errors import FileError, InputError
 from ..files import replacing, write_text
 from ..kernels.team import default_threads
-from ..scenes import SCENES, parameters_of, summary_of
+from ..scenes import SCENES, load_scene, parameters_of, summary_of
 from ..solvers import SOLVERS, make_solver, options_of
 from .arguments import budget_of, scene_of
 from .console import err, out, progress, show_json, show_table
@@ -30,6 +31,7 @@ def _first_line(thing: object) -> str:
     return (thing.__doc__ or "").strip().partition("\n")[0]
 
 
+PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 LISTS: dict[str, Callable[[], list[dict]]] = {
     "scenes": lambda: [{"name": n, "summary": summary_of(n), "parameters": parameters_of(n)} for n in SCENES],
     "solvers": lambda: [
@@ -58,13 +60,14 @@ def list_things(arguments: argparse.Namespace) -> None:
     if arguments.json:
         return show_json(found[arguments.what] if arguments.what else found)
     for kind, rows in found.items():
-        out.print(f"[bold]{kind}[/bold]")
+        out.print(kind, style="bold")
         for row in rows:
             options = row.get("parameters", row.get("options")) or {}
-            text = "  ".join(f"{key}={value!r}" for key, value in options.items())
-            out.print(f"  [cyan]{row['name']}[/cyan]  {row['summary']}", soft_wrap=True)
+            pairs = options.items() if isinstance(options, dict) else ()
+            text = "  ".join([f"{key}={value!r}" for key, value in pairs] or options)
+            out.print(Text.assemble("  ", (row["name"], "cyan"), "  ", row["summary"]), soft_wrap=True)
             if text:
-                out.print(f"      {text}", style="dim", markup=False, soft_wrap=True)
+                out.print(f"      {text}", style="dim", soft_wrap=True)
     return None
 
 
@@ -72,11 +75,11 @@ def run_scene(arguments: argparse.Namespace) -> None:
     target = Path(arguments.out) if arguments.out else None
     if target is not None and target.suffix.lower() not in RUN_SUFFIXES:
         raise InputError(f"--out must end in one of {', '.join(RUN_SUFFIXES)}, not {target.name!r}")
-    if target is not None:
-        _check_writable(target)
     scene, budget = scene_of(arguments), budget_of(arguments)
     if arguments.solver is not None:
         make_solver(arguments.solver)
+    if target is not None:
+        _check_writable(target)
     with progress(arguments.quiet or arguments.json) as tell:
         result = run_bench.run(
             scene,
@@ -120,6 +123,8 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
 
 def _check_writable(path: Path) -> None:
     """Fail before a long run rather than after it."""
+    if path.is_dir():
+        raise FileError(f"cannot write {path}: it is a folder; choose another name")
     probe = path.with_name(f".{path.name}-probe")
     try:
         with replacing(probe) as temporary:
@@ -134,6 +139,10 @@ def colour(arguments: argparse.Namespace) -> None:
     names = list(COLOURINGS) if arguments.algorithm == "all" else [arguments.algorithm]
     for name in names:
         COLOURINGS[name]
+    if arguments.out:
+        if Path(arguments.out).suffix.lower() not in PLOT_SUFFIXES:
+            raise InputError(f"--out must end in one of {', '.join(PLOT_SUFFIXES)}, not {arguments.out!r}")
+        _check_writable(Path(arguments.out))
     with progress(arguments.quiet or arguments.json) as tell:
         system, timings = colour_bench.colour_scene(
             *(scene, names),
@@ -162,7 +171,7 @@ def colour(arguments: argparse.Namespace) -> None:
         [[row["algorithm"], *(row[c] for c in columns)] for row in rows],
     )
     if arguments.out:
-        out.print(f"wrote {arguments.out}", markup=False)
+        out.print(f"wrote {arguments.out}", soft_wrap=True)
     return None
 
 
@@ -170,9 +179,11 @@ def compare_solvers(arguments: argparse.Namespace) -> None:
     if not arguments.solvers or not arguments.budgets_ms:
         raise InputError("compare needs at least one solver and one budget")
     folder = Path(arguments.out) if arguments.out else None
+    scene = scene_of(arguments)
+    for name in arguments.solvers:
+        make_solver(name)
     if folder is not None:
         _check_writable(folder / "errors.csv")
-    scene = scene_of(arguments)
     with progress(arguments.quiet or arguments.json) as tell:
         curves = compare_bench.compare(
             *(scene, arguments.solvers, arguments.budgets_ms),
@@ -193,7 +204,7 @@ def compare_solvers(arguments: argparse.Namespace) -> None:
         [[row["solver"], row["budget_ms"], *(row[c] for c in columns)] for row in rows],
     )
     for path in written:
-        out.print(f"wrote {path}", markup=False)
+        out.print(f"wrote {path}", soft_wrap=True)
     return None
 
 
@@ -226,6 +237,7 @@ def _write_comparison(arguments, scene, curves, rows, folder: Path) -> list[Path
 
 def bench(arguments: argparse.Namespace) -> None:
     threads = arguments.threads or sorted({1, default_threads()})
+    load_scene(arguments.target), make_solver(arguments.solver)  # complain before the progress bar
     with progress(arguments.quiet or arguments.json) as tell:
         rows = sweep_bench.time_sweeps(
             *(arguments.target, threads),

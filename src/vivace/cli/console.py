@@ -10,15 +10,16 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Callable[[str, int, int | None], None]]:
     """A function (what, done, total) that draws one bar for each kind of work."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=quiet, transient=False) as bars:
         tasks: dict[str, int] = {}
 
@@ -31,7 +32,9 @@ def progress(quiet: bool = False) -> Iterator[Callable[[str, int, int | None], N
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    table = Table(title=title, title_justify="left")
+    if not out.is_terminal:
+        out.width = max(out.width, 160)  # a file is as wide as its tables
+    table = Table(title=Text(title), title_justify="left")
     for k, column in enumerate(columns):
         table.add_column(column, justify="left" if k == 0 else "right")
     for row in rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 
@@ -128,6 +129,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for an error of use or input, 130 when interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode shows ? rather than nothing
     arguments = parser().parse_args(argv)
     try:
         return arguments.call(arguments) or 0
@@ -137,6 +141,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except OSError as error:  # standard output cannot take the results
+        err.print(f"vivace: cannot write the results: {error.strerror or error}", soft_wrap=True)
+        sys.stdout = None  # nothing left to flush
+        return 1
     except KeyboardInterrupt:
-        err.print("vivace: interrupted; nothing was written")
+        err.print("vivace: interrupted; files are whole or not there")
         return 130

@@ -149,6 +149,8 @@ def error_summary(
         _line(axes, budgets, errors, solver, place, limit=LARGEST_ERROR, marker=MARKERS[place % len(MARKERS)])
     budgets = sorted({budget for pairs in by_solver.values() for budget, _ in pairs})
     axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
+    if not any(0 < error <= LARGEST_ERROR for pairs in by_solver.values() for _, error in pairs):
+        axes.set_ylim(1e-3, 1.0)  # nothing but crosses: a logarithmic axis needs limits
     _tidy(axes, "", "time for a frame (ms)", "median relative error")
     _legend(figure, [axes], len(by_solver))
     save_figure(figure, path, settings)

@@ -49,17 +49,17 @@ GENERATORS = {name: getattr(meshes, name) for name in ("cloth", "noodle", "bar",
 HIGHEST = 0.02
 
 
-def load_scene(target: str | os.PathLike, **parameters) -> Scene:
+def load_scene(target: str | os.PathLike, /, **parameters) -> Scene:
     """A scene from its name, a TOML file or a mesh file."""
     text = os.fspath(target)
     if text in SCENES:
         return make_scene(text, **parameters)
     path = Path(text)
-    if not path.suffix and not path.exists():
+    if not text or (not path.suffix and not os.path.exists(path)):
         raise UnknownNameError("scene", text, SCENES)
     if parameters:
         raise InputError("parameters can be set for named scenes only; write them into the TOML file")
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise FileError(f"there is no file {path}")
     return (
         _from_toml(path)
@@ -75,9 +75,10 @@ def from_mesh(body: Mesh, *, settings: dict | None = None) -> Scene:
 
 
 def highest(body: Mesh, share: float = HIGHEST) -> np.ndarray:
-    """The vertices in the top `share` of a mesh's height."""
-    y = body.vertices[:, 1]
-    return np.flatnonzero(y >= y.max() - share * (y.max() - y.min())).astype(np.int32)
+    """The vertices in the top `share` of a mesh's height; of a mesh that lies flat, those at its right end."""
+    extent = np.ptp(body.vertices, axis=0)
+    along = body.vertices[:, 1 if extent[1] > 1e-6 * extent.max() else 0]
+    return np.flatnonzero(along >= along.max() - share * np.ptp(along)).astype(np.int32)
 
 
 def _from_toml(path: Path) -> Scene:

@@ -62,7 +62,7 @@ class Scene:
 SCENES: Registry[Callable[..., Scene]] = Registry("scene")
 
 
-def make_scene(name: str, **parameters) -> Scene:
+def make_scene(name: str, /, **parameters) -> Scene:
     """A registered scene with some of its parameters changed; `vivace list scenes` shows them."""
     define = SCENES[name]
     known = inspect.signature(define).parameters
@@ -73,7 +73,7 @@ def make_scene(name: str, **parameters) -> Scene:
         scene = define(**parameters)
     except VivaceError:
         raise
-    except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError, MemoryError) as error:
         raise InputError(f"scene {name!r} cannot be made with {parameters}: {error}") from error
     scene.settings.update(scene=name, parameters={**parameters_of(name), **parameters})
     return scene

@@ -39,10 +39,14 @@ class Budget:
     def __post_init__(self) -> None:
         if self.ms is None and self.iterations is None and self.tolerance is None:
             raise InputError("a budget needs ms, iterations or tolerance")
-        if self.ms is not None and not (is_number(self.ms) and 0 < self.ms <= MOST_MS):
+        if self.ms is not None and not (is_number(self.ms) and self.ms > 0):
             raise InputError(f"a budget's ms must be positive, not {self.ms!r}")
-        if self.iterations is not None and not (is_whole(self.iterations) and 1 <= self.iterations < 2**31):
+        if self.ms is not None and self.ms > MOST_MS:
+            raise InputError(f"a budget's ms must be at most {MOST_MS:g}, not {self.ms!r}")
+        if self.iterations is not None and not (is_whole(self.iterations) and self.iterations >= 1):
             raise InputError(f"a budget's iterations must be a whole number of at least 1, not {self.iterations!r}")
+        if self.iterations is not None and self.iterations >= 2**31:
+            raise InputError(f"a budget's iterations must be below 2^31, not {self.iterations!r}")
         if self.tolerance is not None and not (is_number(self.tolerance) and 0 < self.tolerance < 1):
             raise InputError(f"a budget's tolerance must lie between 0 and 1, not {self.tolerance!r}")
 
