@@ -43,26 +43,31 @@ def spread(values: np.ndarray) -> str:
     return f"{middle:.4g} (10 to 90 %: {low:.4g} to {high:.4g})"
 
 
+def yardstick_ms(folder: str, sim: vv.Simulation, threads: int, sweeps: int = 100, repeats: int = 5) -> float:
+    """Milliseconds of the hand-written sweep on a simulation's own arrays."""
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    from limit import ms_per_sweep  # type: ignore[import-not-found]
+
+    layout, pointers = sim.solver.layout, sim.solver._pointers  # type: ignore[attr-defined]
+    arrays = (pointers, *layout.rows, layout.inverse, layout.constant, layout.q)
+    return ms_per_sweep(*arrays, threads=threads, sweeps=sweeps, repeats=repeats)["median"]
+
+
 def sweep_against_yardstick(folder: str | None) -> Rows:
     """Interleaved, so that both see the same machine."""
     if folder is None:
         return [("sweep against the yardstick", "skipped: give --yardstick")]
-    sys.path.insert(0, folder)
-    from limit import ms_per_sweep  # type: ignore[import-not-found]
-
     rows: Rows = []
     for threads in (1, 2):
         sim = prepared(threads=threads)
-        layout, pointers = sim.solver.layout, sim.solver._pointers  # type: ignore[attr-defined]
-        spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a = layout.rows
-        arrays = (pointers, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a)
         ratios, ours, theirs = [], [], []
         for _ in range(9):
-            limit = ms_per_sweep(*arrays, layout.inverse, layout.constant, layout.q, threads=threads, repeats=5)
+            limit = yardstick_ms(folder, sim, threads)
             mine = np.median(sweep_ms(sim, 5))
-            ratios.append(mine / limit["median"])
+            ratios.append(mine / limit)
             ours.append(mine)
-            theirs.append(limit["median"])
+            theirs.append(limit)
         text = f"{spread(np.array(ratios))}; ours {np.median(ours):.3f} ms, yardstick {np.median(theirs):.3f} ms"
         rows.append((f"sweep / yardstick, {threads} threads", text))
     return rows
@@ -130,7 +135,10 @@ def _timed(call: Callable[[], object]) -> float:
 
 
 def scaling(folder: str | None) -> Rows:
-    sizes, times = [], {"set-up (s)": [], "colouring (ms)": [], "sweep (ms)": []}
+    sizes: list[int] = []
+    times: dict[str, list[float]] = {"set-up (s)": [], "colouring (ms)": [], "sweep (ms)": []}
+    if folder is not None:
+        times["the yardstick's sweep (ms)"] = []
     prepared(20, 2)
     for resolution in (100, 178, 316, 562, 1000):
         sims: list[vv.Simulation] = []
@@ -140,9 +148,10 @@ def scaling(folder: str | None) -> Rows:
         graph = sim.system.graph
         spent = [_timed(lambda g=graph: colour(*g, threads=2, check=False)) * 1e3 for _ in range(5)]
         times["colouring (ms)"].append(float(np.median(spent)))
-        times["sweep (ms)"].append(
-            float(np.median([sim.step(vv.Budget(iterations=10)).ms_per_sweep for _ in range(5)]))
-        )
+        steps = [sim.step(vv.Budget(iterations=10)).ms_per_sweep for _ in range(5)]
+        times["sweep (ms)"].append(float(np.median(steps)))
+        if folder is not None:
+            times["the yardstick's sweep (ms)"].append(yardstick_ms(folder, sim, 2, 10, 5))
     rows: Rows = [("vertices", ", ".join(map(str, sizes)))]
     for name, values in times.items():
         exponent = np.polyfit(np.log(sizes), np.log(values), 1)[0]

@@ -114,6 +114,7 @@ def _walk(me, threads, control, functions, tables, every, pointers, begins, ends
     phases = functions.shape[0]
     done = COUNTERS + LINE * begins.shape[0]
     start = clock_ns()
+    longest = np.int64(0)
     k = np.int64(0)
     while True:
         spins = 0
@@ -139,8 +140,11 @@ def _walk(me, threads, control, functions, tables, every, pointers, begins, ends
         k += 1
         if me == 0:
             now = clock_ns()
-            # The next iteration is expected to take what one took on average so far: stop before it would be late.
-            if k >= iterations or now + (now - start) // k > deadline_ns or monitor[VALUE] <= monitor[THRESHOLD]:
+            # The next iteration is expected to take as long as the longest of late (those that project take longer than
+            # those that do not, and a disturbance is forgotten after some): stop before it would be late.
+            longest = max(now - start, longest - longest // 16)
+            start = now
+            if k >= iterations or now + longest > deadline_ns or monitor[VALUE] <= monitor[THRESHOLD]:
                 atomic_store(control, STOPPED, 1)
                 return k
             atomic_store(control, APPROVED, k + 1)

@@ -26,6 +26,7 @@ DASHES = ("-", "--", "-.", ":")
 MARKERS = "osD^vP*X"
 LARGEST_ERROR = 1e3  # a run this far off has diverged; drawing how far would flatten every other line
 CELLS = 512
+INCHES_A_LETTER = 0.075  # of a legend, on average
 
 
 def save_figure(figure: Figure, path: str | os.PathLike, settings: Settings = None) -> None:
@@ -232,8 +233,10 @@ def _legend(figure: Figure, all_axes: Iterable[Axes], count: int) -> None:
     for axes in all_axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
+    widest = max(map(len, handles), default=0) * INCHES_A_LETTER + 0.6
+    columns = max(1, min(count, 4, int(figure.get_figwidth() / widest)))
     figure.legend(
-        handles.values(), handles.keys(), loc="outside upper center", ncols=min(count, 4), fontsize=9, frameon=False
+        handles.values(), handles.keys(), loc="outside upper center", ncols=columns, fontsize=9, frameon=False
     )
 
 
