@@ -31,3 +31,13 @@ def check_seed(seed: object) -> int:
     if not is_whole(seed) or not 0 <= seed < 2**63:  # type: ignore[operator]
         raise InputError(f"the seed must be a whole number from 0 to 2^63 - 1, not {seed!r}")
     return int(seed)  # type: ignore[call-overload]
+
+
+def read_value(text: str) -> object:
+    """A number or a truth value where the text is one, and the text otherwise."""
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text.strip().lower(), text.strip())

@@ -9,8 +9,9 @@ import scipy.optimize
 from scipy.spatial.transform import Rotation
 
 import vivace as vv
-from vivace.kernels.rotation import nearest_rotation, nearest_unimodular, signed_svd
+from vivace.kernels.rotation import nearest_rotation, signed_svd
 from vivace.kernels.team import Job
+from vivace.kernels.volume import nearest_unimodular
 from vivace.solvers.layout import Layout
 
 from . import twins

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from ..checks import read_value
 from ..scenes import Scene, load_scene
 from ..solvers import Budget
 
@@ -49,12 +50,7 @@ def parameter(text: str) -> tuple[str, object]:
     name, separator, value = text.partition("=")
     if not separator or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    for convert in (int, float):
-        try:
-            return name.strip(), convert(value)
-        except ValueError:
-            continue
-    return name.strip(), {"true": True, "false": False}.get(value.strip().lower(), value.strip())
+    return name.strip(), read_value(value)
 
 
 def _number(kind: Callable, test: Callable[[float], bool], wanted: str) -> Callable[[str], object]:

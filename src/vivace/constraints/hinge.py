@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from .base import Prepared, Role, constraint
+from .spring import Spring
 
 
 def _cotangent(corner, a, b):
@@ -52,9 +53,4 @@ class CurvedHinge:
         size = np.linalg.norm(np.einsum("mk,mkc->mc", rows, rest), axis=1)
         return Prepared(operator=rows[:, None, :], parameters=size[:, None], measure=3.0 / area)
 
-    @staticmethod
-    def project(z, parameters, p):
-        size = np.sqrt(z[0, 0] * z[0, 0] + z[0, 1] * z[0, 1] + z[0, 2] * z[0, 2])
-        scale = parameters[0] / max(size, np.float32(1e-10))
-        for c in range(3):
-            p[0, c] = scale * z[0, c]
+    project = staticmethod(Spring.project)  # a vector of given size, for a spring as for a hinge

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.rotation import local_rotations, nearest_rotation, nearest_unimodular
+from ..kernels.rotation import local_rotations, nearest_rotation
+from ..kernels.volume import local_volumes, nearest_unimodular
 from .base import Prepared, constraint
 
 
@@ -46,7 +47,7 @@ class TetStrain:
         nearest_rotation(z, p)
 
 
-@constraint("tet-volume", vertices=4, rows=3, unit="Pa")
+@constraint("tet-volume", vertices=4, rows=3, kernel=local_volumes, unit="Pa")
 class TetVolume:
     """Keeps a tetrahedron's volume and lets its shape change; stiffness in Pa."""
 

@@ -1,4 +1,4 @@
-"""The rotation, and the matrix of determinant one, nearest to a 3 x 3 matrix.
+"""The rotation nearest to a 3 x 3 matrix.
 
 `nearest_rotation` works one matrix at a time through the eigenvectors of FᵀF, in float64. It returns a rotation for
 every input, inverted, flat, collapsed to a line or to a point included, and the nearest one to within 1e-16 (σ₁/σ₂)².
@@ -142,63 +142,6 @@ def nearest_rotation(z, p):
             p[i, j] = u[i, 0] * v[j, 0] + u[i, 1] * v[j, 1] + u[i, 2] * v[j, 2]
 
 
-@njit(cache=True, error_model="numpy")
-def _moved(sigma, shift, minus):
-    """The three a with a (a - σ) = shift; the smallest on the lower branch if `minus`."""
-    a = 0.5 * (sigma[0] + np.sqrt(max(sigma[0] * sigma[0] + 4.0 * shift, 0.0)))
-    b = 0.5 * (sigma[1] + np.sqrt(max(sigma[1] * sigma[1] + 4.0 * shift, 0.0)))
-    root = np.sqrt(max(sigma[2] * sigma[2] + 4.0 * shift, 0.0))
-    c = 0.5 * (sigma[2] - root) if minus else 0.5 * (sigma[2] + root)
-    return a, b, c
-
-
-@njit(cache=True, error_model="numpy")
-def nearest_unimodular(z, p):
-    """p = a matrix of determinant 1 near z, with the singular vectors of z [bouaziz2014, appendix A].
-
-    Singular values a at least distance from σ with Π a = 1 satisfy a_i (a_i - σ_i) = λ, one multiplier for the three.
-    So a_i = (σ_i + √(σ_i² + 4λ))/2, whose product grows with λ from 0 or less, and one root is to be found: by halving,
-    with Newton's step on log Π a where it stays inside. Stretched so much that even the least λ, -σ₃²/4, has a product
-    above 1, the smallest value lies on the other branch. The result is stationary, and the nearest except that a matrix
-    stretched evenly to more than twice its size would be nearer to an uneven one.
-    """
-    f, u, v = carray(nine_doubles(), (3, 3)), carray(nine_doubles(), (3, 3)), carray(nine_doubles(), (3, 3))
-    sigma = carray(nine_doubles(), (9,))
-    for i in range(3):
-        for j in range(3):
-            f[i, j] = z[i, j]
-    signed_svd(f, u, sigma, v)
-    least = -0.25 * sigma[2] * sigma[2] if sigma[2] > 0.0 else 0.0
-    a, b, c = _moved(sigma, least, False)
-    minus = a * b * c > 1.0
-    low, high = least, 0.0
-    if not minus:
-        high = 1.0
-        a, b, c = _moved(sigma, high, False)
-        while a * b * c < 1.0:
-            high *= 4.0
-            a, b, c = _moved(sigma, high, False)
-    shift = 0.5 * (low + high)
-    for _ in range(60):
-        a, b, c = _moved(sigma, shift, minus)
-        product = a * b * c
-        if abs(product - 1.0) < 1e-12 or high - low <= 1e-16 * (abs(low) + abs(high)):
-            break
-        if (product > 1.0) != minus:
-            high = shift
-        else:
-            low = shift
-        # d log a / dλ = 1 / (a (2 a - σ)); far from zero it leads inside the bracket within a few steps
-        slope = 1.0 / (a * (2 * a - sigma[0])) + 1.0 / (b * (2 * b - sigma[1])) + 1.0 / (c * (2 * c - sigma[2]))
-        shift = shift - np.log(max(product, 1e-300)) / slope
-        if not (low < shift < high):
-            shift = 0.5 * (low + high)
-    scale = (a * b * c) ** (-1.0 / 3.0) if a * b * c > 0.0 else 1.0
-    for i in range(3):
-        for j in range(3):
-            p[i, j] = scale * (a * u[i, 0] * v[j, 0] + b * u[i, 1] * v[j, 1] + c * u[i, 2] * v[j, 2])
-
-
 # --- four at a time --------------------------------------------------------------------------------------------------
 
 
@@ -220,7 +163,7 @@ def gradient(t, vertices, operator, q):
 
 
 @njit(inline="always")
-def _scatter(t, p, operator, weights, slots, out):
+def scatter(t, p, operator, weights, slots, out):
     """out[slot of corner k] = w Σ_r A_rk p_r for the four corners."""
     a = load4_flat(operator, 12 * t) * at(weights, t)
     b = load4_flat(operator, 12 * t + 4) * at(weights, t)
@@ -232,20 +175,25 @@ def _scatter(t, p, operator, weights, slots, out):
 
 
 @njit(inline="always")
-def rotation(f):
-    """The slow, certain way for one matrix given by its columns."""
+def one_by_one(f, nearest):
+    """The slow, certain way for one matrix given by its columns: `nearest(z, p)` in float64."""
     z = carray(nine_doubles(), (3, 3))
     p = carray(nine_doubles(), (3, 3))
     z[0, 0], z[0, 1], z[0, 2] = lane4(f[0], 0), lane4(f[0], 1), lane4(f[0], 2)
     z[1, 0], z[1, 1], z[1, 2] = lane4(f[1], 0), lane4(f[1], 1), lane4(f[1], 2)
     z[2, 0], z[2, 1], z[2, 2] = lane4(f[2], 0), lane4(f[2], 1), lane4(f[2], 2)
-    nearest_rotation(z, p)
+    nearest(z, p)
     zero = np.float32(0.0)
     return (
         make4(np.float32(p[0, 0]), np.float32(p[0, 1]), np.float32(p[0, 2]), zero),
         make4(np.float32(p[1, 0]), np.float32(p[1, 1]), np.float32(p[1, 2]), zero),
         make4(np.float32(p[2, 0]), np.float32(p[2, 1]), np.float32(p[2, 2]), zero),
     )
+
+
+@njit(nogil=True, error_model="numpy")
+def rotation(f):
+    return one_by_one(f, nearest_rotation)
 
 
 @njit(inline="always")
@@ -303,10 +251,11 @@ def rotations4(a, b, c, d):
     return not doubtful, (a0, a1, a2), (b0, b1, b2), (c0, c1, c2), (d0, d1, d2)
 
 
-@phase_kernel
-def local_rotations(table, begin, end, iteration):
-    """The local pass of tet-strain over tetrahedra [begin, end): same table as every local pass (see `local`).
+@njit(inline="always")
+def in_fours(table, begin, end, four, one):
+    """A local pass over tetrahedra [begin, end), with the table that every local pass has (see `local`).
 
+    `four` projects four gradients at once and says whether it is certain of them; `one` is the slow way for the others.
     Groups start at multiples of four, as chunks do, so that results do not depend on the number of threads.
     """
     vertices, operator, weights = ints(table, 0), floats(table, 1), floats(table, 2)
@@ -315,22 +264,26 @@ def local_rotations(table, begin, end, iteration):
     while t < end:
         certain = False
         if t % 4 == 0 and t + 4 <= end:
-            certain, a, b, c, d = rotations4(
+            certain, a, b, c, d = four(
                 gradient(t, vertices, operator, q),
                 gradient(t + 1, vertices, operator, q),
                 gradient(t + 2, vertices, operator, q),
                 gradient(t + 3, vertices, operator, q),
             )
             if certain:
-                _scatter(t, a, operator, weights, slots, out)
-                _scatter(t + 1, b, operator, weights, slots, out)
-                _scatter(t + 2, c, operator, weights, slots, out)
-                _scatter(t + 3, d, operator, weights, slots, out)
+                scatter(t, a, operator, weights, slots, out)
+                scatter(t + 1, b, operator, weights, slots, out)
+                scatter(t + 2, c, operator, weights, slots, out)
+                scatter(t + 3, d, operator, weights, slots, out)
                 t += 4
-        if not certain:
-            _scatter(t, rotation(gradient(t, vertices, operator, q)), operator, weights, slots, out)
-            t += 1
-            # the other three of a doubtful group
-            while t % 4 != 0 and t < end:
-                _scatter(t, rotation(gradient(t, vertices, operator, q)), operator, weights, slots, out)
+        if not certain:  # the rest of a group, one by one
+            last = min(end, t - t % 4 + 4)
+            while t < last:
+                scatter(t, one(gradient(t, vertices, operator, q)), operator, weights, slots, out)
                 t += 1
+
+
+@phase_kernel
+def local_rotations(table, begin, end, iteration):
+    """The local pass of tet-strain."""
+    in_fours(table, begin, end, rotations4, rotation)

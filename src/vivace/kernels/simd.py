@@ -244,18 +244,26 @@ def transpose4(typingctx, a, b, c, d):
     return types.UniTuple(float4, 4)(a, b, c, d), codegen
 
 
+def _call_vector(builder, name, args):
+    """LLVM's intrinsic of that name on vectors."""
+    kind = ir.FunctionType(_VECTOR, [_VECTOR] * len(args))
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v4f32"), args)
+
+
 @intrinsic
 def sqrt4(typingctx, a):
     """Square roots of the four lanes, correctly rounded."""
     if a != float4:
         return None
+    return float4(a), lambda context, builder, sig, args: _call_vector(builder, "sqrt", args)
 
-    def codegen(context, builder, sig, args):
-        kind = ir.FunctionType(_VECTOR, [_VECTOR])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.sqrt.v4f32")
-        return builder.call(function, args)
 
-    return float4(a), codegen
+@intrinsic
+def copysign4(typingctx, a, b):
+    """Lane by lane, |a| with the sign of b."""
+    if a != float4 or b != float4:
+        return None
+    return float4(a, b), lambda context, builder, sig, args: _call_vector(builder, "copysign", args)
 
 
 @intrinsic

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..checks import is_number, is_whole
+from ..checks import is_number, is_whole, read_value
 from ..colouring import Colouring
 from ..errors import InputError
 from ..registry import Registry
@@ -130,12 +130,7 @@ def _option(text: str) -> tuple[str, object]:
     key, separator, value = text.partition("=")
     if not separator:
         raise InputError(f"a solver's option is written name=value, not {text!r}")
-    for convert in (int, float):
-        try:
-            return key.strip(), convert(value)
-        except ValueError:
-            continue
-    return key.strip(), {"true": True, "false": False}.get(value.strip().lower(), value.strip())
+    return key.strip(), read_value(value)
 
 
 def options_of(cls: type[Solver]) -> dict[str, object]:
