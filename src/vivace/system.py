@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from .blocks import in_blocks
 from .checks import check_time_step
 from .constraints import ConstraintGroup, Role
-from .kernels.assemble import count_pairs, fill_pairs, merge_rows
+from .kernels.assemble import add_stiffness, count_pairs, fill_columns, merge_columns
 from .kernels.local import project_pass
 from .model import Model
 
@@ -56,7 +56,8 @@ class System:
         self.glide = 1.0 / (1.0 + model.air * h)  # share of its motion that air leaves a free vertex in a step
         self.inertia = model.masses / (self.glide * h**2)
         self.viscous = model.viscosity / h  # factor on K
-        self.off = self.stiffness_off * (1.0 + self.viscous)  # CSR, no diagonal
+        off = self.stiffness_off
+        self.off = off * (1.0 + self.viscous) if self.viscous else off  # CSR, no diagonal
         # Row sums of Y: what holds a vertex to the world and not to its neighbours.
         self.tie = self.inertia + self.pin_weight + (1.0 + self.viscous) * self.stiffness_tie
         self.diagonal = self.inertia + self.pin_weight + (1.0 + self.viscous) * self.stiffness_diagonal
@@ -192,17 +193,19 @@ def _assemble(n: int, groups: list[ConstraintGroup]) -> tuple[sp.csr_matrix, np.
     for group in groups:
         count_pairs(counts, group.vertices)
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    columns, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
-    cursor = indptr[:-1].copy()
+    columns, cursor = np.empty(indptr[-1], np.int32), indptr[:-1].copy()
     for group in groups:
-        fill_pairs(cursor, columns, values, diagonal, group.vertices, group.operator, group.weights)
+        fill_columns(cursor, columns, group.vertices)
+    indptr = merge_columns(indptr, columns)
+    columns = columns[: indptr[-1]].copy()
+    values = np.zeros(len(columns))
+    for group in groups:
+        add_stiffness(indptr, columns, values, diagonal, group.vertices, group.operator, group.weights)
         total = row_sums(group.operator)
         if total.any():
             shares = np.einsum("m,mrk,mr->mk", group.weights, group.operator, total)
             sums += np.bincount(group.vertices.ravel(), shares.ravel(), minlength=n)
-    indptr = merge_rows(indptr, columns, values)
-    size = indptr[-1]
-    return sp.csr_matrix((values[:size].copy(), columns[:size].copy(), indptr), shape=(n, n)), diagonal, sums
+    return sp.csr_matrix((values, columns, indptr), shape=(n, n)), diagonal, sums
 
 
 def row_sums(operator: np.ndarray) -> np.ndarray:

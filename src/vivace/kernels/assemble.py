@@ -48,6 +48,23 @@ def split_rows(order, rank, indptr, indices, values, spring_at, spring_j, spring
 
 
 @njit(cache=True, nogil=True)
+def spring_rows(order, rank, spring_at, spring_j, spring_w, spring_l):
+    """The springs at each vertex in visiting order: row pointers, other ends and w l, padded for groups of four."""
+    n = order.shape[0]
+    out_at = np.zeros(n + 1, np.int32)
+    out_j = np.zeros(spring_j.shape[0] + 4, np.int32)
+    out_wl = np.zeros(spring_j.shape[0] + 4, np.float32)
+    e = 0
+    for i in range(n):
+        for s in range(spring_at[order[i]], spring_at[order[i] + 1]):
+            out_j[e] = rank[spring_j[s]]
+            out_wl[e] = spring_w[s] * spring_l[s]
+            e += 1
+        out_at[i + 1] = e
+    return out_at, out_j, out_wl
+
+
+@njit(cache=True, nogil=True)
 def count_corners(counts, vertices, rank):
     """counts[rank of v] += number of corners at v."""
     for c in range(vertices.shape[0]):
@@ -96,14 +113,53 @@ def count_pairs(counts, vertices):
             counts[vertices[c, k]] += vertices.shape[1] - 1
 
 
+@njit(cache=True, nogil=True)
+def fill_columns(cursor, columns, vertices):
+    """Put every element's other vertices into the rows of each; `cursor` moves on."""
+    corners = vertices.shape[1]
+    for c in range(vertices.shape[0]):
+        for k in range(corners):
+            i = vertices[c, k]
+            at = cursor[i]
+            for other in range(corners):
+                if other != k:
+                    columns[at] = vertices[c, other]
+                    at += 1
+            cursor[i] = at
+
+
+@njit(cache=True, nogil=True)
+def merge_columns(indptr, columns):
+    """Sort each row and keep each column once, in place; returns the new row pointers."""
+    n = indptr.shape[0] - 1
+    merged = np.zeros(n + 1, np.int32)
+    to = 0
+    for i in range(n):
+        begin, end = indptr[i], indptr[i + 1]
+        for a in range(begin + 1, end):
+            column = columns[a]
+            b = a
+            while b > begin and columns[b - 1] > column:
+                columns[b] = columns[b - 1]
+                b -= 1
+            columns[b] = column
+        first = to
+        for a in range(begin, end):
+            if to == first or columns[to - 1] != columns[a]:
+                columns[to] = columns[a]
+                to += 1
+        merged[i + 1] = to
+    return merged
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def fill_pairs(cursor, columns, values, diagonal, vertices, operator, weights):
-    """Put w AᵀA of every constraint into the rows of its vertices; `cursor` moves on."""
+def add_stiffness(indptr, columns, values, diagonal, vertices, operator, weights):
+    """Add w AᵀA of every constraint to the rows of its vertices: the same numbers to (i, j) and (j, i)."""
     corners, size = vertices.shape[1], operator.shape[1]
     for c in range(vertices.shape[0]):
         for k in range(corners):
             i = vertices[c, k]
-            for other in range(corners):
+            for other in range(k + 1):
                 total = 0.0
                 for r in range(size):
                     total += operator[c, r, k] * operator[c, r, other]
@@ -111,35 +167,18 @@ def fill_pairs(cursor, columns, values, diagonal, vertices, operator, weights):
                 if other == k:
                     diagonal[i] += total
                 else:
-                    columns[cursor[i]] = vertices[c, other]
-                    values[cursor[i]] = total
-                    cursor[i] += 1
+                    j = vertices[c, other]
+                    values[_position(indptr, columns, i, j)] += total
+                    values[_position(indptr, columns, j, i)] += total
 
 
-@njit(cache=True, nogil=True)
-def merge_rows(indptr, columns, values):
-    """Sort each row by column and add up what falls together, in place; returns the new row pointers.
-
-    Insertion sort keeps equal columns in order, so that entry (i, j) and entry (j, i) add the same numbers alike.
-    """
-    n = indptr.shape[0] - 1
-    merged = np.zeros(n + 1, np.int32)
-    to = 0
-    for i in range(n):
-        begin, end = indptr[i], indptr[i + 1]
-        for a in range(begin + 1, end):
-            column, value = columns[a], values[a]
-            b = a
-            while b > begin and columns[b - 1] > column:
-                columns[b], values[b] = columns[b - 1], values[b - 1]
-                b -= 1
-            columns[b], values[b] = column, value
-        first = to
-        for a in range(begin, end):
-            if to > first and columns[to - 1] == columns[a]:
-                values[to - 1] += values[a]
-            else:
-                columns[to], values[to] = columns[a], values[a]
-                to += 1
-        merged[i + 1] = to
-    return merged
+@njit(inline="always")
+def _position(indptr, columns, row, column):
+    low, high = indptr[row], indptr[row + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if columns[middle] < column:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -18,8 +18,15 @@ TET_FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
 
 def edge_keys(edges: np.ndarray) -> np.ndarray:
     """Return one int64 key for each (e, 2) edge, the same for both directions."""
-    a, b = np.asarray(edges, np.int64).T
-    return (np.minimum(a, b) << 32) | np.maximum(a, b)
+    a, b = np.asarray(edges).T
+    return _keys(a, b)
+
+
+def _keys(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    keys = np.minimum(a, b).astype(np.int64)
+    keys <<= 32
+    keys |= np.maximum(a, b)
+    return keys
 
 
 def edges_from_keys(keys: np.ndarray) -> np.ndarray:
@@ -43,8 +50,9 @@ def unique_edges(elements: np.ndarray) -> np.ndarray:
     elements = np.asarray(elements)
     if len(elements) == 0:
         return np.zeros((0, 2), np.int32)
-    pairs = [edge_keys(elements[:, pair]) for pair in combinations(range(elements.shape[1]), 2)]
-    keys = np.sort(np.concatenate(pairs))
+    pairs = [_keys(elements[:, i], elements[:, j]) for i, j in combinations(range(elements.shape[1]), 2)]
+    keys = np.concatenate(pairs)
+    keys.sort()
     return edges_from_keys(keys[_runs(keys)[0]])
 
 

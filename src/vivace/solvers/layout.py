@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..constraints import ConstraintGroup
-from ..kernels.assemble import assign_slots, count_corners, pair_springs, split_rows
+from ..kernels.assemble import assign_slots, count_corners, pair_springs, split_rows, spring_rows
 from ..kernels.local import gather, local_pass
 from ..kernels.sweep import project_springs
 from ..kernels.team import Job, Phase
@@ -48,23 +48,25 @@ class Layout:
             self.base = np.zeros((n, 4), np.float32)
             self.local_phases += self._local_phases(system.projected)
         if refresh and system.springs:
-            spring_at, spring_j, spring_a, spring_wl, *_ = self._rows(system.springs)
+            listed = (self.order, self.rank, *self._springs(system.springs))
+            spring_at, spring_j, spring_wl = spring_rows(*listed)
             before, self.base = self.base, np.zeros((n, 4), np.float32)
-            arrays = (spring_at, spring_j, np.zeros_like(spring_a), spring_wl, self.q, before, self.base)
+            arrays = (spring_at, spring_j, np.zeros_like(spring_wl), spring_wl, self.q, before, self.base)
             self.local_phases.append(Phase(project_springs, arrays, 0, n))
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
 
     def _rows(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
+        off, listed = self.system.off, self._springs(springs)
+        limits = np.array([len(listed[1]), off.nnz], np.int64)
+        return split_rows(self.order, self.rank, off.indptr, off.indices, off.data, *listed, limits)
+
+    def _springs(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
+        """The springs at each vertex of the mesh: row pointers, other ends, stiffnesses, rest lengths."""
         pairs = np.concatenate([g.vertices for g in springs]) if springs else np.zeros((0, 2), np.int32)
         weights = np.concatenate([g.weights for g in springs]) if springs else np.zeros(0)
         lengths = np.concatenate([g.parameters[:, 0] for g in springs]) if springs else np.zeros(0)
         spring_at, other, number = pair_springs(self.n, pairs)
-        off = self.system.off
-        return split_rows(
-            *(self.order, self.rank, off.indptr, off.indices, off.data),
-            *(spring_at, other, weights[number], lengths[number]),
-            np.array([2 * len(pairs), off.nnz], np.int64),
-        )
+        return spring_at, other, weights[number], lengths[number]
 
     def _local_phases(self, groups: list[ConstraintGroup]) -> list[Phase]:
         counts = np.zeros(self.n, np.int32)
