@@ -48,8 +48,7 @@ class Layout:
             self.base = np.zeros((n, 4), np.float32)
             self.local_phases += self._local_phases(system.projected)
         if refresh and system.springs:
-            listed = (self.order, self.rank, *self._springs(system.springs))
-            spring_at, spring_j, spring_wl = spring_rows(*listed)
+            spring_at, spring_j, spring_wl = spring_rows(self.order, self.rank, *self._springs(system.springs))
             before, self.base = self.base, np.zeros((n, 4), np.float32)
             arrays = (spring_at, spring_j, np.zeros_like(spring_wl), spring_wl, self.q, before, self.base)
             self.local_phases.append(Phase(project_springs, arrays, 0, n))
@@ -58,7 +57,8 @@ class Layout:
     def _rows(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
         off, listed = self.system.off, self._springs(springs)
         limits = np.array([len(listed[1]), off.nnz], np.int64)
-        return split_rows(self.order, self.rank, off.indptr, off.indices, off.data, *listed, limits)
+        arrays = (self.order, self.rank, off.indptr, off.indices, off.data, *listed, limits)
+        return split_rows(*arrays)
 
     def _springs(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
         """The springs at each vertex of the mesh: row pointers, other ends, stiffnesses, rest lengths."""
