@@ -103,8 +103,8 @@ def convergence_figure(folder: Path, warm_frames: int = 15) -> None:
         q, v = new, (new - q) / system.h
     frame = system.frame(q, v, gravity, scene.model.targets)
     best = minimise(system, frame, accuracy=1e-8, most=5000).energy
-    gap = system.energy(frame.s, frame) - best
-    s, constant = (_rows(a) for a in (frame.s, system.constant(frame)))
+    gap = system.energy(frame.start, frame) - best
+    s, constant = (_rows(a) for a in (frame.start, system.constant(frame)))
     out = np.zeros_like(s)
     curves = {}
     for name in (

@@ -98,13 +98,15 @@ def main() -> None:
         report = sim.step()
     system, frame = sim.system, report.frame
     best = minimise(system, frame, start=report.positions.astype(float), accuracy=1e-7, most=3000).energy
-    gap = system.energy(frame.s, frame) - best
+    gap = system.energy(frame.start, frame) - best
     layout = sim.solver.layout
     jobs = {
         "pass before each sweep": sim.solver._job,
         "inside the update": projecting_job(sim.solver, arguments.threads),
     }
-    s, constant = (np.column_stack([x, np.zeros(len(x))]).astype(np.float32) for x in (frame.s, system.constant(frame)))
+    s, constant = (
+        np.column_stack([x, np.zeros(len(x))]).astype(np.float32) for x in (frame.start, system.constant(frame))
+    )
     out = np.zeros_like(s)
     print(f"{system.n} vertices, {len(scene.model.mesh.tets)} tetrahedra, {arguments.threads} threads")
     for name, job in jobs.items():

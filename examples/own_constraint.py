@@ -1,6 +1,6 @@
 """A constraint of one's own, in one's own file: ropes that go slack.
 
-A spring pushes back when it is compressed; a rope does not. Twelve lines define it, one decorator registers it, and
+A spring pushes back when it is compressed; a rope does not. A dozen lines define it, one decorator registers it, and
 every solver runs it at compiled speed. Run this file to see a weight bounce on a net of ropes.
 """
 

@@ -50,7 +50,11 @@ class Model:
         viscosity: float = 0.0,
     ) -> Model:
         """Make `mesh` of `material` (default: by the kind of its elements)."""
+        if not isinstance(mesh, Mesh):
+            raise InputError(f"a model is made of a Mesh (vivace.mesh.load, vivace.mesh.cloth, ...), not {mesh!r}")
         material = default_material(mesh) if material is None else material
+        if isinstance(material, type) or not hasattr(material, "masses"):
+            raise InputError(f"a material is an instance such as Cloth() or Solid(), not {material!r}")
         masses = np.asarray(material.masses(mesh), np.float64)
         groups = tuple(material.constraints(mesh))
         try:
@@ -82,6 +86,10 @@ class Model:
             array = getattr(self, name).copy()
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{len(group)} x {group.kind.name}" for group in self.groups)
+        return f"<Model of {self.mesh!r}: {parts or 'no constraints'}>"
 
     @property
     def n(self) -> int:
@@ -118,6 +126,8 @@ class Model:
         `stiffness` in N/m; by default a thousand times the stiffest weight in the model.
         """
         index = self.mesh.select(where)
+        if not len(index):
+            raise InputError("there is nothing to pin: the selection is empty")
         if target is not None:
             try:
                 given = np.asarray(target, np.float64)
@@ -131,7 +141,7 @@ class Model:
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
             raise InputError(f"a pin's stiffness must be positive, not {stiffness!r} N/m")
         if stiffness is None:
-            stiffness = 1e3 * max((self._stiffest(group) for group in self.groups), default=1e3)
+            stiffness = 1e3 * (max((self._stiffest(group) for group in self.groups), default=0.0) or 1e3)
         return self.constrain("pin", index, stiffness, target=target)
 
     @staticmethod

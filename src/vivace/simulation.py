@@ -20,11 +20,10 @@ from numpy.typing import ArrayLike
 from .checks import check_seed
 from .colouring import Colouring
 from .errors import InputError
-from .kernels.team import Job, Phase, check_threads
+from .kernels.team import SMALL, Job, Phase, check_threads
 from .kernels.vectors import add_viscous, predict, update
 from .model import Model
 from .solvers import Budget, Deadline, Solver, make_solver, relative_error
-from .solvers.layout import SMALL
 from .system import Frame, System
 
 
@@ -119,7 +118,7 @@ class Simulation:
         self.model = model
         n = model.n
         self._q, self._v = _rows(model.mesh.vertices), np.zeros((n, 4), np.float32)
-        self._s, self._new, self._constant, self._target = (np.zeros((n, 4), np.float32) for _ in range(4))
+        self._s, self._start, self._new, self._constant, self._target = (np.zeros((n, 4), np.float32) for _ in range(5))
         self._acceleration = np.zeros((n, 4), np.float32)
         self._forces = np.zeros((n, 3))
         self._targets = model.targets.copy()
@@ -185,20 +184,21 @@ class Simulation:
         self._predict()
         clock.end("predict")
 
-        if self.prepare():
+        new = self.prepare()
+        if new:
             clock.restart_budget()  # a new solver's set-up is not part of a frame's budget
         clock.end("colour")
 
         deadline = Deadline.of(budget, reserve_ns=self._after_ns, start_ns=clock.start_ns)
-        outcome = self.solver.solve(self._s, self._constant, self._new, deadline)
+        outcome = self.solver.solve(self._start, self._constant, self._new, deadline)
         clock.end("solve")
 
         frame = self._frame_getter()
         self._update()
         self.frames += 1
         clock.end("update")
-        # What had to be done after the last sweep; the largest of late, forgotten slowly, because it is a reserve.
-        self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.95 * self._after_ns))
+        if not new:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
+            self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.9 * self._after_ns))
         colours = self.colouring.count if self.colouring else None
         return Report(
             *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages, colours),
@@ -223,7 +223,7 @@ class Simulation:
     def _make_jobs(self) -> None:
         system, n = self.system, self.model.n
         single = [np.ascontiguousarray(a, np.float32) for a in (system.inertia, system.pin_weight)]
-        arrays = (self._q, self._v, self._acceleration, *single, self._target, self._s, self._constant)
+        arrays = (self._q, self._v, self._acceleration, *single, self._target, self._s, self._start, self._constant)
         flight = np.array([system.h, system.glide], np.float32)
         phases = [Phase(predict, (*arrays, flight), 0, n)]
         if system.viscous:
@@ -239,8 +239,8 @@ class Simulation:
 
     def _frame_getter(self) -> Callable[[], Frame]:
         """This step's data, in float64 when somebody asks."""
-        s, previous, targets = self._s.copy(), self._q.copy(), self._targets.copy()
-        return lambda: Frame(s[:, :3].astype(np.float64), previous[:, :3].astype(np.float64), targets)
+        s, start, previous, targets = self._s.copy(), self._start.copy(), self._q.copy(), self._targets.copy()
+        return lambda: Frame(_wide(s), _wide(start), _wide(previous), targets)
 
 
 class _StageClock:
@@ -268,6 +268,10 @@ def _rows(points: np.ndarray) -> np.ndarray:
     out = np.zeros((len(points), 4), np.float32)
     out[:, :3] = points
     return out
+
+
+def _wide(rows: np.ndarray) -> np.ndarray:
+    return rows[:, :3].astype(np.float64)
 
 
 def _checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:

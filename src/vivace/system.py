@@ -32,9 +32,10 @@ from .model import Model
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One time step's data: prediction s, last positions q_n (n, 3) and pin targets (p, 3)."""
+    """One time step's data: prediction s, first guess q⁰ and last positions q_n (n, 3), pin targets (p, 3)."""
 
     s: np.ndarray
+    start: np.ndarray
     previous: np.ndarray
     targets: np.ndarray
 
@@ -77,10 +78,11 @@ class System:
         return self.off.indptr, self.off.indices
 
     def frame(self, q: np.ndarray, v: np.ndarray, acceleration: np.ndarray, targets: np.ndarray) -> Frame:
-        """The prediction from positions, velocities and accelerations (n, 3); pinned vertices are at their targets."""
+        """The prediction from positions, velocities and accelerations (n, 3); the first guess holds pins at targets."""
         s = q + self.glide * (self.h * v + self.h**2 * acceleration)
-        s[self.model.pinned] = targets
-        return Frame(s, q, targets)
+        start = s.copy()
+        start[self.model.pinned] = targets
+        return Frame(s, start, q, targets)
 
     def constant(self, frame: Frame) -> np.ndarray:
         """The part of b that no projection changes (n, 3)."""

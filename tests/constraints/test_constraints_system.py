@@ -171,7 +171,7 @@ def test_nothing_is_stored_at_rest(name):
     stiffness = np.abs(system.matrix).sum(axis=1).max()
     stop = 1e-7 if name == "solid" else 0.0
     assert system.potential(rest) <= stiffness * (100 * EPS + stop) ** 2 * model.n
-    frame = vv.Frame(rest.copy(), rest.copy(), rest[model.pinned])
+    frame = vv.Frame(rest.copy(), rest.copy(), rest.copy(), rest[model.pinned])
     assert np.abs(system.gradient(rest, frame)).max() <= 100 * stiffness * (EPS + stop)
 
 

@@ -159,7 +159,7 @@ def test_the_phases_of_a_layout_make_the_right_hand_side(name, threads):
     layout = Layout(system, rng.permutation(model.n), threads, refresh=1)
     q = twins.to_rows(model.mesh.vertices + 0.03 * rng.standard_normal((model.n, 3)))
     at = q[:, :3].astype(np.float64)
-    frame = vv.Frame(at, at, model.targets)
+    frame = vv.Frame(at, at, at, model.targets)
     layout.load(q, twins.to_rows(system.constant(frame)))
     Job(layout.local_phases, threads).run()
     size = system.inertia * np.abs(at).max()

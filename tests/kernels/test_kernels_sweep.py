@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import vivace as vv
-from vivace.kernels.sweep import PADDING, sweep_jacobi, sweep_printed, sweep_sor
+from vivace.kernels.assemble import PADDING
+from vivace.kernels.sweep import sweep_jacobi, sweep_printed, sweep_sor
 from vivace.kernels.team import Job, Phase
 from vivace.solvers.layout import Layout
 
@@ -176,7 +177,7 @@ def test_the_sweep_meets_the_residual_of_the_system():
     rng = np.random.default_rng(5)
     q = twins.to_rows(model.mesh.vertices + 0.05 * rng.standard_normal((model.n, 3)))
     previous = q[:, :3].astype(np.float64) + 0.01
-    frame = vv.Frame(previous + 0.02, previous, model.targets)
+    frame = vv.Frame(previous + 0.02, previous + 0.02, previous, model.targets)
     layout = Layout(system, rng.permutation(model.n), 1)
     layout.load(q, twins.to_rows(system.constant(frame)))
     new = np.zeros((model.n, 4), np.float32)

@@ -23,20 +23,20 @@ def run(kernel, *arrays, n=N, threads=2, iterations=1):
 
 
 def test_predict():
-    """s = q + glide (h v + h² a), or the target where there is a pin; constant = inertia s + pin target."""
+    """s = q + glide (h v + h² a), start = s or the target of a pin, constant = inertia s + pin target."""
     rng = np.random.default_rng(0)
     q, v, a, target = (random_rows(k, scale) for k, scale in enumerate((1.0, 3.0, 10.0, 1.0)))
     inertia = rng.uniform(1, 100, N).astype(np.float32)
     pin = np.where(rng.random(N) < 0.2, 1e4, 0.0).astype(np.float32)
     flight = np.array([1 / 30, 0.9], np.float32)
-    s, constant = np.full((2, N, 4), np.nan, np.float32)
-    run(predict, q, v, a, inertia, pin, target, s, constant, flight)
+    s, start, constant = np.full((3, N, 4), np.nan, np.float32)
+    run(predict, q, v, a, inertia, pin, target, s, start, constant, flight)
     q, v, a, target = (x.astype(np.float64) for x in (q, v, a, target))
     h, glide = flight.astype(np.float64)
-    expected = np.where(pin[:, None] > 0, target, q + glide * (h * v + h**2 * a))
-    size = np.abs(q) + h * np.abs(v) + h**2 * np.abs(a) + np.abs(target)
+    expected = q + glide * (h * v + h**2 * a)
+    size = np.abs(q) + h * np.abs(v) + h**2 * np.abs(a)
     assert (np.abs(s - expected) <= 4 * EPS32 * size).all()
-    assert np.array_equal(s[pin > 0], target[pin > 0].astype(np.float32))
+    assert np.array_equal(start, np.where(pin[:, None] > 0, target, s).astype(np.float32))
     i, p = (x.astype(np.float64)[:, None] for x in (inertia, pin))
     size = i * np.abs(s) + p * np.abs(target)
     assert (np.abs(constant - (i * s + p * target)) <= 2 * EPS32 * size).all()
@@ -51,9 +51,9 @@ def test_predict_is_the_frame_of_the_system():
     q, v, a = to_rows(model.mesh.vertices), random_rows(1), random_rows(2, 9.0)
     pin, target = system.pin_weight.astype(np.float32), np.zeros((N, 4), np.float32)
     target[model.pinned, :3] = model.targets
-    s, constant = np.zeros((2, N, 4), np.float32)
+    s, start, constant = np.zeros((3, N, 4), np.float32)
     flight = np.array([system.h, system.glide], np.float32)
-    run(predict, q, v, a, system.inertia.astype(np.float32), pin, target, s, constant, flight)
+    run(predict, q, v, a, system.inertia.astype(np.float32), pin, target, s, start, constant, flight)
     k = system.stiffness_off
     factor = np.array([system.viscous], np.float32)
     run(add_viscous, k.indptr, k.indices, k.data.astype(np.float32), np.zeros(N, np.float32), q, constant, factor)
@@ -61,6 +61,7 @@ def test_predict_is_the_frame_of_the_system():
     frame = system.frame(*wide, model.targets)
     # h, h² and glide are rounded too: eight roundings; then the constant's sums and the row of K (20 neighbours)
     assert np.abs(s[:, :3] - frame.s).max() <= 8 * EPS32 * (np.abs(frame.s).max() + 1)
+    assert np.abs(start[:, :3] - frame.start).max() <= 8 * EPS32 * (np.abs(frame.s).max() + 1)
     size = system.inertia.max() * np.abs(frame.s).max() + 1e4 + system.viscous * abs(k).sum(axis=1).max()
     assert np.abs(constant[:, :3] - system.constant(frame)).max() <= 30 * EPS32 * size
 
@@ -110,15 +111,17 @@ def test_reordering_and_copying():
 
 
 def test_watch():
-    """monitor = (Σ |r|², tolerance² Σ |r|² of the first iteration), added up in float64."""
+    """monitor = (Σ |r|², max(tolerance² Σ |r|² of the first iteration, what float32 resolves)), in float64."""
     square = np.random.default_rng(11).uniform(0, 1, N).astype(np.float32)
-    monitor, tolerance = np.zeros(2), np.array([0.1])
+    monitor, tolerance = np.zeros(2), np.array([0.1, 0.0])
     job = Job([Phase(watch, (square, monitor, tolerance), 0, N, serial=True)], 1, monitor)
     assert job.run(3) == 3
     total = float(square.sum(dtype=np.float64))
     assert monitor[0] == pytest.approx(total, rel=N * np.finfo(float).eps)
     assert monitor[1] == pytest.approx(0.01 * total, rel=N * np.finfo(float).eps)
-    tolerance[0] = 1.0
+    tolerance[:] = 1e-6, 2 * total
+    assert job.run(3) == 1
+    tolerance[:] = 1.0, 0.0
     assert job.run(3) == 1
 
 

@@ -73,7 +73,8 @@ def compare(
                 progress=_prefixed(label, progress),
             )
             chosen = np.array(sampled_frames(frames, samples))
-            errors = np.array([result.errors.get(int(k), np.inf) for k in chosen])
+            chosen = chosen[[int(k) in result.errors for k in chosen]]
+            errors = np.array([result.errors[int(k)] for k in chosen])
             curves.append(
                 Curve(
                     *(name, float(ms), chosen, errors, float(median(result.sweeps) or 0)),

@@ -127,7 +127,9 @@ def run(
 
     errors: dict[int, float] = {}
     for done, (k, report) in enumerate(sampled.items(), 1):
-        errors[k] = report.relative_error
+        error = report.relative_error
+        if not np.isnan(error):  # NaN: a frame with nothing to solve, such as free flight
+            errors[k] = error
         tell("measuring the error", done, len(sampled))
     ms, sweeps, per_sweep, stages = zip(*reports, strict=True)
     return Run(

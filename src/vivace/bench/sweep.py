@@ -19,7 +19,7 @@ from .run import Progress
 FIRST_FRAME = """
 import sys
 from vivace.scenes import load_scene
-load_scene(sys.argv[1]).simulate(threads=int(sys.argv[2])).step()
+load_scene(sys.argv[1]).simulate(threads=int(sys.argv[2]), solver=sys.argv[3]).step()
 """
 
 
@@ -48,12 +48,12 @@ def time_sweeps(
             "cold_start_s": None,
         }
         if cold:
-            row["cold_start_s"] = first_frame_s(target, count)
+            row["cold_start_s"] = first_frame_s(target, count, solver=solver)
         rows.append(row)
     if cold and rows:
         if progress:
             progress("first start, nothing compiled", len(threads), len(threads) + 1)
-        rows[0]["first_start_s"] = first_frame_s(target, threads[0], empty_cache=True)
+        rows[0]["first_start_s"] = first_frame_s(target, threads[0], solver=solver, empty_cache=True)
     if progress:
         progress("sweeps", 1, 1)
     return rows
@@ -66,13 +66,16 @@ def sweep_ms(scene: Scene, threads: int, *, solver: str = "vivace", sweeps: int 
     return np.array([sim.step().ms_per_sweep for _ in range(repeats)])
 
 
-def first_frame_s(target: str, threads: int, *, empty_cache: bool = False) -> float:
+def first_frame_s(target: str, threads: int, *, solver: str = "vivace", empty_cache: bool = False) -> float:
     """Seconds from the start of a new Python process to the end of the first step; with nothing compiled if asked."""
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, **({"NUMBA_CACHE_DIR": folder} if empty_cache else {}))
         begin = time.perf_counter()
         process = subprocess.run(
-            [sys.executable, "-c", FIRST_FRAME, target, str(threads)], capture_output=True, text=True, env=environment
+            [sys.executable, "-c", FIRST_FRAME, target, str(threads), solver],
+            capture_output=True,
+            text=True,
+            env=environment,
         )
         if process.returncode:
             raise VivaceError(f"the first frame of {target!r} failed in a new process:\n{process.stderr}")

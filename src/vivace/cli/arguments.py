@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from ..checks import read_value
-from ..scenes import Scene, load_scene
+from ..scenes import SCENES, Scene, load_scene, parameters_of
 from ..solvers import Budget
 
 TARGET_HELP = (
@@ -36,7 +36,10 @@ def add_common(parser: argparse.ArgumentParser, *, threads: bool = True) -> None
 
 
 def scene_of(arguments: argparse.Namespace) -> Scene:
-    return load_scene(arguments.target, **dict(parameter(text) for text in arguments.parameters))
+    parameters = dict(parameter(text) for text in arguments.parameters)
+    if arguments.target in SCENES and "seed" in parameters_of(arguments.target):
+        parameters.setdefault("seed", arguments.seed)
+    return load_scene(arguments.target, **parameters)
 
 
 def budget_of(arguments: argparse.Namespace) -> Budget | None:

@@ -63,8 +63,7 @@ def list_things(arguments: argparse.Namespace) -> None:
         out.print(kind, style="bold")
         for row in rows:
             options = row.get("parameters", row.get("options")) or {}
-            pairs = options.items() if isinstance(options, dict) else ()
-            text = "  ".join([f"{key}={value!r}" for key, value in pairs] or options)
+            text = "  ".join(f"{key}={value!r}" for key, value in options.items())
             out.print(Text.assemble("  ", (row["name"], "cyan"), "  ", row["summary"]), soft_wrap=True)
             if text:
                 out.print(f"      {text}", style="dim", soft_wrap=True)

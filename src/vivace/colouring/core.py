@@ -89,10 +89,10 @@ def colouring(name: str) -> Callable[[Algorithm], Callable[..., Colouring]]:
 
 
 @lru_cache
-def options_of(name: str) -> tuple[str, ...]:
-    """The names of an algorithm's own options."""
+def options_of(name: str) -> dict[str, object]:
+    """An algorithm's own options and their defaults."""
     parameters = inspect.signature(COLOURINGS[name]).parameters
-    return tuple(p for p in parameters if p not in ("indptr", "indices", "seed", "threads"))
+    return {p: item.default for p, item in parameters.items() if p not in ("indptr", "indices", "seed", "threads")}
 
 
 def colour(

@@ -44,10 +44,10 @@ from ..registry import Registry
 class Role(enum.Enum):
     """Where the projection is computed."""
 
-    PROJECTED = "projected"  # in a pass over the constraints before each sweep
-    SPRING = "spring"  # inside the vertex update, from the newest positions: z = q_i - q_j, p = rest length x z/|z|
+    PROJECTED = "projected"  # in a pass over the constraints, every few sweeps
     QUADRATIC = "quadratic"  # p = 0: it lives in the matrix alone
-    TARGET = "target"  # p is given from outside and constant during a step (pins)
+    SPRING = "spring"  # springs only: z = q_i - q_j, p = rest length x z/|z|, in the solvers' own kernels
+    TARGET = "target"  # pins only: p is given from outside and constant during a step
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,8 @@ def constraint(
         raise InputError(f"constraint {name!r}: vertices and rows must be at least 1, not {vertices} and {rows}")
 
     def add(cls: type) -> type:
+        if role in (Role.SPRING, Role.TARGET) and not cls.__module__.startswith("vivace."):
+            raise InputError(f"constraint {name!r}: the role {role.value!r} belongs to the built-in springs and pins")
         prepare, project = getattr(cls, "prepare", None), getattr(cls, "project", None)
         if not callable(prepare):
             raise InputError(f"constraint {name!r} has no prepare(rest, **options)")
@@ -168,10 +170,24 @@ def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: Arra
             raise InputError(
                 f"constraint {name!r}: its {what} are not finite at rest; look for degenerate elements or options"
             )
+    if m and kind.project is not None and not kind.project.__module__.startswith("vivace."):
+        _try_out(kind, operator[0] @ rest[index[0]], parameters[0])
     frozen = [np.ascontiguousarray(a) for a in (index.astype(np.int32), operator, weights, parameters)]
     for array in frozen:
         array.setflags(write=False)
     return ConstraintGroup(kind, *frozen)
+
+
+def _try_out(kind: ConstraintType, z: np.ndarray, parameters: np.ndarray) -> None:
+    """Run a user's projection once in plain Python, where its mistakes have a message."""
+    assert kind.project is not None
+    p = np.full(z.shape, np.nan)
+    try:
+        kind.project(z, parameters, p)
+    except Exception as error:
+        raise InputError(f"constraint {kind.name!r}: project(z, parameters, p) fails at rest: {error!r}") from error
+    if not np.isfinite(p).all():
+        raise InputError(f"constraint {kind.name!r}: project leaves p unset or not finite at rest; write p[r, c] = ...")
 
 
 def _prepared(kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options: dict) -> tuple[np.ndarray, ...]:
@@ -188,9 +204,12 @@ def _prepared(kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options
             if not whole:
                 kind.prepare(rest[index], **options)  # so that the message counts from the first constraint
             raise
-        operator[block] = part.operator
-        parameters[block] = np.zeros((1, 0)) if part.parameters is None else part.parameters
-        measure[block] = part.measure
+        try:
+            operator[block] = part.operator
+            parameters[block] = np.zeros((1, 0)) if part.parameters is None else part.parameters
+            measure[block] = part.measure
+        except (ValueError, TypeError) as error:
+            raise InputError(f"constraint {kind.name!r}: what prepare returned does not fit: {error}") from error
     return operator, parameters, measure
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+PADDING = 4  # entries after the last, so that the sweeps may read a group of four past the end
+
 
 @njit(cache=True, nogil=True)
 def split_rows(order, rank, indptr, indices, values, spring_at, spring_j, spring_w, spring_l, limits):
@@ -16,12 +18,12 @@ def split_rows(order, rank, indptr, indices, values, spring_at, spring_j, spring
     """
     n = order.shape[0]
     out_at = np.zeros(n + 1, np.int32)
-    out_j = np.zeros(limits[0] + 4, np.int32)
-    out_a = np.zeros(limits[0] + 4, np.float32)
-    out_wl = np.zeros(limits[0] + 4, np.float32)
+    out_j = np.zeros(limits[0] + PADDING, np.int32)
+    out_a = np.zeros(limits[0] + PADDING, np.float32)
+    out_wl = np.zeros(limits[0] + PADDING, np.float32)
     rest_at = np.zeros(n + 1, np.int32)
-    rest_j = np.zeros(limits[1] + 4, np.int32)
-    rest_a = np.zeros(limits[1] + 4, np.float32)
+    rest_j = np.zeros(limits[1] + PADDING, np.int32)
+    rest_a = np.zeros(limits[1] + PADDING, np.float32)
     owner = np.full(n, -1, np.int32)  # the spring entry that carries a neighbour's off-diagonal, while its row is made
     e = r = 0
     for i in range(n):
@@ -52,8 +54,8 @@ def spring_rows(order, rank, spring_at, spring_j, spring_w, spring_l):
     """The springs at each vertex in visiting order: row pointers, other ends and w l, padded for groups of four."""
     n = order.shape[0]
     out_at = np.zeros(n + 1, np.int32)
-    out_j = np.zeros(spring_j.shape[0] + 4, np.int32)
-    out_wl = np.zeros(spring_j.shape[0] + 4, np.float32)
+    out_j = np.zeros(spring_j.shape[0] + PADDING, np.int32)
+    out_wl = np.zeros(spring_j.shape[0] + PADDING, np.float32)
     e = 0
     for i in range(n):
         for s in range(spring_at[order[i]], spring_at[order[i] + 1]):

@@ -11,6 +11,7 @@ The table of every local pass: vertices, operator, weights, parameters, slots, q
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import sys
@@ -22,7 +23,6 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
-from .. import __version__
 from .simd import at, load4, store4
 from .team import floats, ints, phase_kernel, rows
 
@@ -100,20 +100,32 @@ def _kernels_digest() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
+def _sources(function: Callable, seen: set) -> list[str]:
+    """All that decides what `function` computes: its file, what it closes over, and the globals that it reads."""
+    plain = getattr(function, "py_func", function)  # Numba's wrapper has the Python function inside
+    if plain in seen or not hasattr(plain, "__code__"):
+        return []
+    seen.add(plain)
+    code = plain.__code__
+    found = [repr((code.co_code, code.co_consts, code.co_names, code.co_varnames))]
+    with contextlib.suppress(OSError, TypeError):  # typed at a prompt: there is no file
+        found.append(Path(inspect.getfile(plain)).read_text(encoding="utf-8"))
+    scope = inspect.getclosurevars(plain)
+    for name, value in sorted({**scope.globals, **scope.nonlocals}.items()):
+        if not inspect.ismodule(value):
+            found += _sources(value, seen) if callable(value) else [f"{name}={value!r}"]
+    return found
+
+
 def _specialised(template: Callable, function: Callable, **numbers: int) -> Callable:
     """A copy of `template` with other globals, so that Numba inlines the projection.
 
     Its name carries a digest of all that could change the machine code, because Numba looks its disk cache up by name
     and knows nothing of globals.
     """
-    try:
-        source = Path(inspect.getfile(function)).read_text(encoding="utf-8")
-    except (OSError, TypeError):  # typed at a prompt
-        code = function.__code__
-        source = repr((code.co_code, code.co_consts, code.co_names, code.co_varnames))
-    source += repr([cell.cell_contents for cell in function.__closure__ or ()])
+    source = "|".join(_sources(function, set()))
     name = f"{function.__module__}.{function.__qualname__}"
-    text = f"{__version__}|{_kernels_digest()}|{name}|{sorted(numbers.items())}|{source}"
+    text = f"{_kernels_digest()}|{name}|{sorted(numbers.items())}|{source}"
     name = f"{template.__name__.strip('_')}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     scope = {**globals(), "project": compiled_project(function), **numbers}
     copy = types.FunctionType(template.__code__, scope, name)

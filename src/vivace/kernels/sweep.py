@@ -23,7 +23,6 @@ from .simd import at, dot4, lane4, load4, load4_flat, max4, splat4, sqrt4, squar
 from .team import floats, ints, phase_kernel, rows
 
 SMALLEST_SQUARE = np.float32(1e-20)  # m²: coincident vertices get a zero direction instead of a division by zero
-PADDING = 4  # entries after the last spring, so that a group of four may be read past the end
 
 
 @njit(inline="always")

@@ -37,6 +37,7 @@ from .memory import as_pointer
 LINE = 8  # int64s in a cache line
 APPROVED, STOPPED, COUNTERS = 0, LINE, 2 * LINE
 SMALLEST_CHUNK = 96  # below this many items a second thread costs more than it brings
+SMALL = 20_000  # items below which no helper is woken for merely copying them
 LONG_CHUNK = 512  # items that are worth a chunk of their own beyond one a thread
 GRAIN = 16  # chunks are cut at multiples of this: kernels that work on groups of items never see a group torn
 VALUE, THRESHOLD = 0, 1  # slots of the monitor: the job stops when monitor[VALUE] <= monitor[THRESHOLD]
@@ -118,10 +119,10 @@ def _walk(me, threads, control, functions, tables, every, pointers, begins, ends
     k = np.int64(0)
     while True:
         spins = 0
-        while atomic_load(control, APPROVED) <= k:
-            if atomic_load(control, STOPPED) != 0:
-                return k
+        while atomic_load(control, STOPPED) == 0 and atomic_load(control, APPROVED) <= k:
             spins = relax(spins)
+        if atomic_load(control, STOPPED) != 0:
+            return k
         for p in range(phases):
             if k % every[p] != 0:
                 continue
@@ -203,10 +204,17 @@ class Job:
             *(self._pointers, self._begins, self._ends),
             *(iterations, deadline, self.monitor),
         )
-        if self.threads > 1:
-            for helper in _helpers(self.threads - 1):
-                helper.put((work, self))
-        return int(_walk(0, *work))
+        try:
+            if self.threads > 1:
+                for helper in _helpers(self.threads - 1):
+                    helper.put((work, self))
+            return int(_walk(0, *work))
+        except BaseException:  # interrupted before the walk began: release the helpers
+            control[STOPPED] = 1
+            raise
+
+    def __reduce__(self):
+        raise InputError("a simulation's jobs hold addresses and cannot be copied or pickled; make a new Simulation")
 
 
 # --- the helpers: Python threads that sleep until there is work, and work without the GIL -----------------------------
@@ -231,6 +239,16 @@ def _helpers(count: int) -> list[SimpleQueue]:
                 threading.Thread(target=_serve, args=(me, queue), name=f"vivace-{me}", daemon=True).start()
                 _queues.append(queue)
     return _queues[:count]
+
+
+def _forget_helpers() -> None:
+    """A forked child has the queues but not the threads behind them."""
+    global _lock
+    _queues.clear()
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_helpers)
 
 
 def default_threads() -> int:

@@ -12,8 +12,8 @@ from .team import doubles, floats, ints, phase_kernel, rows
 def predict(table, begin, end, iteration):
     """s = q + glide (h v + h² a), and the part of b that stays: inertia s + pins [fratarcangeli2016, Alg. 1, l. 1].
 
-    A pinned vertex is predicted at its target: its free flight would only have to be undone, at the price of a first
-    guess whose energy is nearly all in the pins.
+    The first guess is s, but for pinned vertices their target: their free flight would only have to be undone, from a
+    first guess whose energy is nearly all in the pins.
     """
     q, v, acceleration, inertia, pin = (
         rows(table, 0),
@@ -22,12 +22,13 @@ def predict(table, begin, end, iteration):
         floats(table, 3),
         floats(table, 4),
     )
-    target, s, constant = rows(table, 5), rows(table, 6), rows(table, 7)
-    h, glide = floats(table, 8)[0], floats(table, 8)[1]
+    target, s, start, constant = rows(table, 5), rows(table, 6), rows(table, 7), rows(table, 8)
+    h, glide = floats(table, 9)[0], floats(table, 9)[1]
     for i in range(begin, end):
         qi = load4(q, i)
-        si = load4(target, i) if at(pin, i) > 0 else qi + (glide * h) * (load4(v, i) + h * load4(acceleration, i))
+        si = qi + (glide * h) * (load4(v, i) + h * load4(acceleration, i))
         store4(s, i, si)
+        store4(start, i, load4(target, i) if at(pin, i) > 0 else si)
         store4(constant, i, at(inertia, i) * si + at(pin, i) * load4(target, i))
 
 
@@ -84,11 +85,14 @@ def copy_rows(table, begin, end, iteration):
 
 @phase_kernel
 def watch(table, begin, end, iteration):
-    """Add up |residual|² in a fixed order; the first sweep sets what later ones are compared with."""
-    square, monitor, tolerance = floats(table, 0), doubles(table, 1), doubles(table, 2)[0]
+    """Add up |residual|² in a fixed order; the first sweep sets what later ones are compared with.
+
+    Nothing is asked for below the square of what float32 positions resolve (`limits[1]`).
+    """
+    square, monitor, limits = floats(table, 0), doubles(table, 1), doubles(table, 2)
     total = 0.0
     for i in range(begin, end):
         total += np.float64(square[i])
     monitor[0] = total
     if iteration == 0:  # an infinite residual must not pass for a small one
-        monitor[1] = tolerance * tolerance * total if np.isfinite(total) else -1.0
+        monitor[1] = max(limits[0] * limits[0] * total, limits[1]) if np.isfinite(total) else -1.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +29,8 @@ class Budget:
 
     ms          wall-clock time of a whole step (ms), prediction and update included
     iterations  sweeps a step
-    tolerance   norm of the residual that a sweep over fresh projections meets, relative to that of the first sweep
+    tolerance   norm of the residual that a sweep over fresh projections meets, relative to that of the first sweep;
+                what float32 positions cannot resolve is not asked for. Alone, it gives up after 10,000 sweeps
     """
 
     ms: float | None = None
@@ -66,11 +67,12 @@ class Deadline:
 
     @classmethod
     def of(cls, budget: Budget, *, reserve_ns: int = 0, start_ns: int | None = None) -> Deadline:
-        """Start now (or at `start_ns`), keeping `reserve_ns` for what comes after the solver."""
+        """Start now (or at `start_ns`), keeping `reserve_ns`, a quarter at most, for what comes after the solver."""
         if budget.ms is None:
             return cls(budget, None)
         start = time.perf_counter_ns() if start_ns is None else start_ns
-        return cls(budget, start + int(budget.ms * 1e6) - reserve_ns)
+        whole = int(budget.ms * 1e6)
+        return cls(budget, start + whole - min(reserve_ns, whole // 4))
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,8 @@ class Solver(ABC):
         """Get ready for `system`; everything that depends on its constraints but not on its state."""
 
     @abstractmethod
-    def solve(self, s: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
-        """Minimise the step's energy from the prediction s; write the positions to `out`.
+    def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """Minimise the step's energy from the first guess `start`; write the positions to `out`.
 
         All are (n, 4) float32 in the order of the mesh; `constant` is `System.constant`.
         """
@@ -112,12 +114,19 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
     """A solver from its name, ("name", {options}), "name:option=value,..." or itself."""
     if isinstance(what, Solver):
         return what
-    name, options = what if isinstance(what, tuple) else (what, {})
+    name: str
+    options: dict[str, object] = {}
+    if isinstance(what, str):
+        name = what
+    elif isinstance(what, (tuple, list)) and len(what) == 2 and isinstance(what[1], dict):
+        name, options = what
+    else:
+        raise InputError(f"a solver is a name, 'name:option=value', ('name', {{options}}) or a Solver, not {what!r}")
     if not options and isinstance(name, str) and ":" in name:
         name, _, text = name.partition(":")
         options = dict(_option(part) for part in text.split(",") if part)
     cls = SOLVERS[name]
-    known = {item.name for item in fields(cls)}  # type: ignore[arg-type]
+    known = set(options_of(cls))
     for key in options:
         if key not in known:
             raise InputError(
@@ -135,7 +144,5 @@ def _option(text: str) -> tuple[str, object]:
 
 def options_of(cls: type[Solver]) -> dict[str, object]:
     """Option names and defaults of a registered solver."""
-    return {
-        item.name: (item.default if item.default is not MISSING else None)
-        for item in fields(cls)  # type: ignore[arg-type]
-    }
+    items: tuple = fields(cls) if is_dataclass(cls) else ()
+    return {item.name: (item.default if item.default is not MISSING else None) for item in items}

@@ -10,14 +10,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..constraints import ConstraintGroup
+from ..errors import InputError
 from ..kernels.assemble import assign_slots, count_corners, pair_springs, split_rows, spring_rows
 from ..kernels.local import gather, local_pass
 from ..kernels.sweep import project_springs
-from ..kernels.team import Job, Phase
+from ..kernels.team import SMALL, Job, Phase
 from ..kernels.vectors import load_rows, store_rows
 from ..system import System, row_sums
-
-SMALL = 20_000  # vertices below which a helper thread is not woken for copying
 
 
 class Layout:
@@ -35,9 +34,10 @@ class Layout:
         self.rank[self.order] = np.arange(n, dtype=np.int32)
         # The arrays of kernels.sweep, in its order: springs first, then the other neighbours.
         self.rows = self._rows([] if refresh else system.springs)
-        self.tie = system.tie[self.order].astype(np.float32)
-        self.inverse = (1.0 / system.diagonal[self.order]).astype(np.float32)
-        self.diagonal = system.diagonal[self.order].astype(np.float32)
+        with np.errstate(over="ignore"):
+            self.tie = system.tie[self.order].astype(np.float32)
+            self.inverse = (1.0 / system.diagonal[self.order]).astype(np.float32)
+            self.diagonal = system.diagonal[self.order].astype(np.float32)
         self.constant = np.zeros((n, 4), np.float32)
         self.q = np.zeros((n, 4), np.float32)
         self.square = np.zeros(n, np.float32)  # |residual|² that the last sweep met at each vertex
@@ -53,6 +53,10 @@ class Layout:
             arrays = (spring_at, spring_j, np.zeros_like(spring_wl), spring_wl, self.q, before, self.base)
             self.local_phases.append(Phase(project_springs, arrays, 0, n))
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
+        _ = load_rows.address, store_rows.address  # compiled now, not inside the first step's budget
+        singles = (self.tie, self.inverse, self.diagonal, self.rows[2], self.rows[3], self.rows[6])
+        if not all(np.isfinite(array).all() for array in singles):
+            raise InputError("a stiffness, mass or time step is beyond what float32 holds; rescale the scene")
 
     def _rows(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
         off, listed = self.system.off, self._springs(springs)
@@ -94,9 +98,9 @@ class Layout:
             phases.append(Phase(kernel, arrays, 0, len(group)))
         return [*phases, Phase(gather, (slot_at, shares, self.constant, self.base), 0, self.n)]
 
-    def load(self, s: np.ndarray, constant: np.ndarray) -> None:
-        """Bring the step's data into visiting order; q starts at s."""
-        arrays = (self.order, s, constant, self.q, self.constant)
+    def load(self, start: np.ndarray, constant: np.ndarray) -> None:
+        """Bring the step's data into visiting order; q begins at `start`."""
+        arrays = (self.order, start, constant, self.q, self.constant)
         Job([Phase(load_rows, arrays, 0, self.n)], self._copy_threads).run()
 
     def store(self, out: np.ndarray) -> None:
@@ -106,6 +110,11 @@ class Layout:
     @property
     def _copy_threads(self) -> int:
         return self.threads if self.n > SMALL else 1
+
+    def resolution(self) -> float:
+        """Square of the residual's norm that rounding the positions to float32 leaves: Σ (2⁻²⁴ Y_ii |q_i|)² (N²)."""
+        reach = np.abs(self.q).max(axis=1).astype(np.float64)
+        return float(np.sum((2.0**-24 * self.diagonal * reach) ** 2))
 
     def residual(self) -> float:
         """Norm of the residual that the last sweep met (N)."""

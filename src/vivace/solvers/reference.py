@@ -4,7 +4,7 @@ L-BFGS on the energy ε of the step with the factorised Y as its first guess of 
 for the step length. It descends from the best state known, so ε(q*) exceeds no energy it is compared with.
 
 How converged is converged: it stops when ten iterations together lower ε by less than `accuracy` times what has been
-gained since the prediction. Relative errors are right to a few times `accuracy`; below it they mean nothing.
+gained since the first guess. Relative errors are then right to about ten times `accuracy`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Reference:
 def minimise(
     system: System, frame: Frame, start: np.ndarray | None = None, *, accuracy: float = 1e-5, most: int = 1000
 ) -> Reference:
-    """Minimise ε from `start` (default: the prediction)."""
+    """Minimise ε from `start` (default: the step's first guess)."""
     solve = factorised(system)
-    q = np.array(frame.s if start is None else start, np.float64)
-    scale = float(np.linalg.norm(system.gradient(frame.s, frame))) or 1.0
+    q = np.array(frame.start if start is None else start, np.float64)
+    scale = float(np.linalg.norm(system.gradient(frame.start, frame))) or 1.0
     energy, gradient = system.evaluate(q, frame)
     pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
-    initial = max(system.energy(frame.s, frame), energy)
+    initial = max(system.energy(frame.start, frame), energy)
     history = [energy]
     k = 0
     for k in range(most):
@@ -74,16 +74,19 @@ def minimise(
 
 
 def relative_error(system: System, frame: Frame, q: np.ndarray, reference: Reference | None = None) -> float:
-    """(ε(q) - ε(q*)) / (ε(s) - ε(q*)): 1 is the prediction, 0 the minimum. Infinite when q is not finite."""
+    """(ε(q) - ε(q*)) / (ε(q⁰) - ε(q*)): 1 is the first guess q⁰, 0 the minimum. Infinite when q is not finite.
+
+    NaN where there is nothing to tell: the first guess is as good as float32 positions can be, or the reference did not
+    converge.
+    """
     if not np.isfinite(q).all():
         return float("inf")
-    reference = minimise(system, frame, start=_better(system, frame, q)) if reference is None else reference
-    gap = system.energy(frame.s, frame) - reference.energy
-    return float((system.energy(q, frame) - reference.energy) / gap) if gap > 0 else 0.0
-
-
-def _better(system: System, frame: Frame, q: np.ndarray) -> np.ndarray:
-    return q if system.energy(q, frame) < system.energy(frame.s, frame) else frame.s
+    energy, first = system.energy(q, frame), system.energy(frame.start, frame)
+    if reference is None:
+        reference = minimise(system, frame, start=q if energy < first else frame.start)
+    gap = first - reference.energy
+    rounding = float(system.diagonal @ (2.0**-24 * np.abs(frame.start).max(axis=1)) ** 2)
+    return float((energy - reference.energy) / gap) if gap > 10 * rounding and reference.converged else float("nan")
 
 
 def factorised(system: System):

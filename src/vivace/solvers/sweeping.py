@@ -37,22 +37,22 @@ class SweepingSolver(Solver):
         self.layout = layout = Layout(system, order, threads, refresh=self.refresh)
         phases = [*layout.local_phases, *self.sweep_phases(layout)]
         self._job = Job(phases, threads)
-        self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(1)
+        self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(2)
         # Only sweeps over fresh projections meet the true residual.
         watched = (layout.square, self._monitor, self._tolerance)
         last = Phase(watch, watched, 0, layout.n, serial=True, every=max(1, self.refresh))
         self._watched_job = Job([*phases, last], threads, self._monitor)
 
-    def solve(self, s: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+    def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         if self.layout is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
-        self.layout.load(s, constant)
+        self.layout.load(start, constant)
         budget = deadline.budget
         if budget.tolerance is None:
             job = self._job
         else:
             job = self._watched_job
-            self._tolerance[0] = budget.tolerance
+            self._tolerance[:] = budget.tolerance, self.layout.resolution()
             self._monitor[:] = 1.0, 0.0
         sweeps = job.run(budget.most_iterations, deadline.at_ns)
         swept_ns = time.perf_counter_ns()

@@ -53,7 +53,7 @@ RAMP_LENGTH = 1000  # sweeps after which the ramp is taken to have arrived
 class Vivace(SweepingSolver):
     """Coloured parallel Gauss-Seidel with over-relaxation: the default.
 
-    relaxation           "sor" (never raises the energy), "printed" (Algorithm 1 as printed) or "none"
+    relaxation           "sor" (never above the last refresh's energy), "printed" (Algorithm 1 as printed) or "none"
     omega                relaxation factor: (0, 2) for sor, (0, 2] for printed
     ramp                 sweeps over which sor reaches half its over-relaxation; 0: constant omega from the first sweep
     refresh              sweeps for which projections are kept; 0: springs from the newest positions, at every vertex
