@@ -67,10 +67,11 @@ def test_targets_belong_to_the_vertices_as_given(cloth):
     assert held == {7: 7.0, 2: 2.0}
 
 
-def test_pinning_nothing_changes_nothing(cloth):
-    model = cloth.pin([])
-    assert len(model.pinned) == 0
-    assert model.targets.shape == (0, 3)
+def test_a_model_without_pins(cloth):
+    assert len(cloth.pinned) == 0
+    assert cloth.targets.shape == (0, 3)
+    with pytest.raises(InputError, match="there is nothing to pin: the selection is empty"):
+        cloth.pin([])
 
 
 @pytest.mark.parametrize(

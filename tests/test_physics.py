@@ -84,10 +84,18 @@ def test_hanging_chain():
     bound = (np.sqrt(links + 1) * np.linalg.norm(gradient) + settling) / stiffness + 2 * U * np.abs(y).max()
     assert bound < 1e-3 * stretch.min()
     np.testing.assert_allclose(stretch, below / stiffness, rtol=0, atol=bound)
-    # The inertia of a pinned vertex ties it to its target too: m/h² beside the pin's stiffness.
-    held = 1e4 + model.masses[0] / 0.5**2 + 2.0 * model.masses[0] / 0.5
-    weight = below[0] / held  # gravity of the pinned vertex itself is in its prediction, which is the target
-    assert -y[0] == pytest.approx(weight, abs=bound * stiffness / 1e4 + U)
+    assert -y[0] == pytest.approx((below[0] + 9.81 * model.masses[0]) / 1e4, abs=bound * stiffness / 1e4 + U)
+
+
+def test_soft_pin_sags_by_weight_over_stiffness():
+    """A pin is a spring: m g = K (target - y) at rest."""
+    wire = chain(1)
+    model = Model.of(wire, Wire(density=20.0, stretch=1e4), air=20.0).pin([0, 1], stiffness=100.0)
+    sim = Simulation(model, budget=Budget(iterations=200), time_step=1 / 30)
+    for _ in range(300):
+        sim.step()
+    sag = model.targets[:, 1] - sim.positions[:, 1]
+    assert sag == pytest.approx(model.masses.sum() * 9.81 / 200.0, rel=1e-3)
 
 
 BODIES = {
@@ -131,7 +139,7 @@ def test_linear_momentum(body, viscosity):
         np.testing.assert_allclose(change, h * gradient.sum(axis=0), rtol=0, atol=rounding)
         assert np.linalg.norm(change) <= h * np.sqrt(model.n) * np.linalg.norm(gradient) + 2 * rounding
         if report.stopped == "tolerance":  # the last sweep met 1e-3 of the first's residual, and left less than it met
-            start = np.linalg.norm(sim.system.gradient(report.frame.s, report.frame))
+            start = np.linalg.norm(sim.system.gradient(report.frame.start, report.frame))
             off = abs(sim.system.off).multiply(1 / sim.system.diagonal[None, :])
             reach = float(np.sqrt(off.sum(axis=0).max() * off.sum(axis=1).max()))  # >= ‖|Y - D| D⁻¹‖
             # each sweep's residuals, met one after the other, are within reach of the gradient at its start
@@ -245,24 +253,24 @@ def test_viscous_spring(viscosity):
 
 
 def test_moving_pins_drag_the_body():
-    """K (target - q) is the force that moves the rest: Σ_free m ((v' - v)/h - g), besides the pinned vertex's m/h².
+    """K (target - q) is the force that moves all of it: Σ m ((v' - v)/h - g).
 
     So the pinned vertex is within force/K of its target at every step of the way.
     """
     h, pin = 1 / 60, 1e5
     model = Model.of(chain(4), Wire(density=1.0, stretch=500.0)).pin([0], stiffness=pin)
     sim = Simulation(model, budget=Budget(iterations=400), time_step=h)
-    free = model.masses[1:, None]
+    masses = model.masses[:, None]
     for n in range(1, 61):
         target = np.array([[0.5 * np.sin(0.1 * n), 0.2 * np.sin(0.05 * n), 0.0]])
         sim.targets = target
         before = sim.velocities.astype(np.float64)
         report = sim.step()
-        force = (free * ((sim.velocities - before)[1:] / h - model.gravity)).sum(axis=0)
+        force = (masses * ((sim.velocities - before) / h - model.gravity)).sum(axis=0)
         q = sim.positions.astype(np.float64)
         gradient = sim.system.gradient(report.positions.astype(np.float64), report.frame)
-        held = pin + model.masses[0] / h**2
-        left = np.abs(gradient.sum(axis=0)).max() + float(free.sum()) * 4 * ROUND * U * norms(q).max() / h**2
+        held = pin
+        left = np.abs(gradient.sum(axis=0)).max() + float(masses.sum()) * 4 * ROUND * U * norms(q).max() / h**2
         offset = target[0] - q[0]
         np.testing.assert_allclose(held * offset, force, rtol=0, atol=left + held * 2 * U * norms(q)[0])
         assert np.linalg.norm(offset) <= (np.linalg.norm(force) + 2 * left) / held + 2 * U * norms(q)[0]

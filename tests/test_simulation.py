@@ -129,7 +129,7 @@ def test_energy_of_a_report_is_that_of_its_problem(sim):
         assert report.energy == expected
         assert "energy" in vars(report)
     reference = minimise(sim.system, reports[1].frame)
-    start = sim.system.energy(reports[1].frame.s, reports[1].frame)
+    start = sim.system.energy(reports[1].frame.start, reports[1].frame)
     error = (reports[1].energy - reference.energy) / (start - reference.energy)
     assert reports[1].relative_error == pytest.approx(error, abs=1e-4)  # minimise's accuracy, a few times
 
@@ -142,7 +142,7 @@ def test_frame_is_the_problem_of_that_step(sim):
     frame = sim.step().frame
     np.testing.assert_array_equal(frame.previous, q)
     np.testing.assert_array_equal(frame.targets, targets)
-    np.testing.assert_array_equal(frame.s[sim.model.pinned], targets.astype(np.float32))
+    np.testing.assert_array_equal(frame.start[sim.model.pinned], targets.astype(np.float32))
     free = np.setdiff1d(np.arange(sim.model.n), sim.model.pinned)
     h = sim.system.h
     glide = 1 / (1 + sim.model.air * h)
@@ -155,8 +155,8 @@ def test_residual_is_the_norm_of_what_the_last_sweep_met(sim):
     """Jacobi meets all residuals at once: ‖Y s - b(s)‖ at the prediction, to float32."""
     sim = small_scene("tablecloth").simulate(solver="jacobi", budget=Budget(iterations=1), threads=1)
     report = sim.step()
-    exact = np.linalg.norm(sim.system.gradient(report.frame.s, report.frame))
-    size = np.linalg.norm(sim.system.diagonal[:, None] * report.frame.s)
+    exact = np.linalg.norm(sim.system.gradient(report.frame.start, report.frame))
+    size = np.linalg.norm(sim.system.diagonal[:, None] * report.frame.start)
     assert report.residual == pytest.approx(exact, abs=32 * U * size)
 
 
@@ -200,4 +200,4 @@ def test_several_groups_of_pins_have_their_targets_in_order():
     sim = Simulation(model, budget=Budget(iterations=1))
     np.testing.assert_array_equal(sim.targets, [model.mesh.vertices[5], [9, 9, 9]])
     frame = sim.step().frame
-    np.testing.assert_array_equal(frame.s[[5, 2]], sim.targets.astype(np.float32))
+    np.testing.assert_array_equal(frame.start[[5, 2]], sim.targets.astype(np.float32))

@@ -50,6 +50,9 @@ class Report:
     _frame: Callable[[], Frame]
     _rows: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"<Report of step {self.number}: {self.sweeps} sweeps, {self.ms:.2f} ms, stopped by {self.stopped}>"
+
     @property
     def ms(self) -> float:
         """The whole step (ms)."""
@@ -111,8 +114,10 @@ class Simulation:
         threads: int | None = None,
         seed: int = 0,
     ):
+        if not isinstance(model, Model):
+            raise InputError(f"a simulation is made of a Model (Model.of(mesh, material)), not {type(model).__name__}")
         self.solver = make_solver(solver)
-        self.budget = budget if isinstance(budget, Budget) else Budget(ms=budget)
+        self.budget = budget
         self.threads, self.seed = check_threads(threads), check_seed(seed)
         self.system = System(model, time_step)
         self.model = model
@@ -121,11 +126,18 @@ class Simulation:
         self._s, self._start, self._new, self._constant, self._target = (np.zeros((n, 4), np.float32) for _ in range(5))
         self._acceleration = np.zeros((n, 4), np.float32)
         self._forces = np.zeros((n, 3))
+        self._gravity = model.gravity
         self._targets = model.targets.copy()
         self.frames = 0
         self._after_ns = 0  # what came after the last sweep took lately
         self._make_jobs()
         self.apply_forces(self._forces)
+
+    def __reduce__(self):
+        raise InputError("a simulation cannot be copied or pickled; make a new one and set positions and velocities")
+
+    def __repr__(self) -> str:
+        return f"<Simulation of {self.model!r} by {self.solver.name}: frame {self.frames}>"
 
     # --- what a user reads and writes ---------------------------------------------------------------------------
 
@@ -135,8 +147,27 @@ class Simulation:
         return self.frames * self.system.h
 
     @property
+    def budget(self) -> Budget:
+        """When a step stops; assign a Budget or a number of milliseconds."""
+        return self._budget
+
+    @budget.setter
+    def budget(self, value: Budget | float) -> None:
+        self._budget = value if isinstance(value, Budget) else Budget(ms=value)
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Gravity (3,), m/s²: a copy; assign to change it from the next step on."""
+        return self._gravity.copy()
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        self._gravity = _checked("gravity", value, (3,)).copy()
+        self.apply_forces(self._forces)
+
+    @property
     def positions(self) -> np.ndarray:
-        """Positions of the vertices (n, 3), m: a copy."""
+        """Positions of the vertices (n, 3), m: a copy; assign the whole array to change them."""
         return self._q[:, :3].copy()
 
     @positions.setter
@@ -164,7 +195,7 @@ class Simulation:
     def apply_forces(self, forces: ArrayLike) -> None:
         """External forces on the vertices (n, 3), N, from now on; gravity comes on top."""
         self._forces = _checked("forces", forces, (self.model.n, 3))
-        self._acceleration[:, :3] = self.model.gravity + self._forces / self.model.masses[:, None]
+        self._acceleration[:, :3] = self._gravity + self._forces / self.model.masses[:, None]
 
     @property
     def colouring(self) -> Colouring | None:

@@ -162,7 +162,9 @@ def test_bench_sweep_as_a_table(vivace, tmp_path):
 
 
 def test_bench_measures_a_new_process(vivace, scene_file, monkeypatch):
-    monkeypatch.setattr("vivace.bench.sweep.first_frame_s", lambda *_, empty_cache=False: 9.0 if empty_cache else 0.5)
+    monkeypatch.setattr(
+        "vivace.bench.sweep.first_frame_s", lambda *_, empty_cache=False, **__: 9.0 if empty_cache else 0.5
+    )
     rows = vivace("bench", "sweep", "--target", scene_file, "--threads", "1,2", "--json").json
     assert [row["cold_start_s"] for row in rows] == [0.5, 0.5]
     assert rows[0]["first_start_s"] == 9.0

@@ -134,7 +134,7 @@ def test_bad_options(options, message):
 def test_a_wrong_name_suggests_the_right_one():
     with pytest.raises(UnknownNameError, match="unknown colouring 'brooks-vizzing'; did you mean 'brooks-vizing'"):
         colour(*path(3), "brooks-vizzing")
-    assert options_of("brooks-vizing") == ("shrink", "heuristic")
+    assert options_of("brooks-vizing") == {"shrink": None, "heuristic": True}
 
 
 def test_balanced_refuses_what_is_not_a_colouring():

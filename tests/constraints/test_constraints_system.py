@@ -142,7 +142,7 @@ def test_energy_is_the_printed_sum():
     expected += model.viscosity / (2 * H) * np.sum(moved * (k @ moved))
     expected += pins + system.potential(q)
     assert system.energy(q, frame) == pytest.approx(expected, rel=model.n * 10 * EPS)
-    assert np.abs(frame.s[model.pinned] - frame.targets).max() == 0
+    assert np.abs(frame.start[model.pinned] - frame.targets).max() == 0
 
 
 def test_air_may_be_written_apart_from_the_prediction():

@@ -28,7 +28,7 @@ def frozen(system, frame):
     solver = make_solver("vivace")
     order = solver.visiting_order(system, 1, 0)
     layout = Layout(system, order, 1, refresh=1)
-    layout.load(rows(frame.s), rows(system.constant(frame)))
+    layout.load(rows(frame.start), rows(system.constant(frame)))
     if layout.local_phases:
         Job(layout.local_phases, 1).run()
 
@@ -85,7 +85,7 @@ def test_true_energy_never_rises(problem, omega, ramp):
     system, frame = problem
     solver = make_solver(("vivace", {"relaxation": "sor", "omega": omega, "ramp": ramp, "refresh": 0}))
     solver.prepare(system, threads=1, seed=0)
-    q, energy = frame.s, system.energy(frame.s, frame)
+    q, energy = frame.start, system.energy(frame.start, frame)
     first = energy
     for k in range(1, SWEEPS + 1):
         new = run(solver, system, frame, k)
@@ -102,7 +102,7 @@ def test_energy_stays_below_the_last_refresh(problem, refresh):
     omega = 1.95
     solver = make_solver(("vivace", {"omega": omega, "refresh": refresh}))
     solver.prepare(system, threads=1, seed=0)
-    q, bound, slack = frame.s, system.energy(frame.s, frame), 0.0
+    q, bound, slack = frame.start, system.energy(frame.start, frame), 0.0
     first = bound
     for k in range(1, 2 * refresh + 3):
         new = run(solver, system, frame, k)
@@ -130,7 +130,7 @@ def sor_twin(matrix, b, q, omega):
 def test_sor_twin_in_float64_descends_by_at_least_its_bound(name, omega):
     """A sweep lowers E by Σ_i ω (2 - ω)/2 Y_ii |q̂_i - q_i|² = Σ_i (2 - ω)/(2 ω) Y_ii |q'_i - q_i|², to 1e-12."""
     system, frame = moving_frame(small_scene(name))
-    matrix, b, q = system.matrix, system.right_hand_side(frame.s, frame), frame.s.copy()
+    matrix, b, q = system.matrix, system.right_hand_side(frame.start, frame), frame.start.copy()
     for _ in range(6):
         new = sor_twin(matrix, b, q, omega)
         step = new - q
@@ -174,7 +174,7 @@ def printed_twin(system, frame, order, omega, sweeps, rule):
     printed: q^(k+1) = q^(k-1) + ω (q̂ - q^(k-1)), with q^(-1) = q^0.  sor: q^(k+1) = q^k + ω (q̂ - q^k).
     """
     matrix, constant = system.matrix.toarray(), system.constant(frame)
-    q, older = frame.s.copy(), frame.s.copy()
+    q, older = frame.start.copy(), frame.start.copy()
     at = {i: [] for i in range(system.n)}
     for group in system.springs:
         for (a, c), w, rest in zip(group.vertices, group.weights, group.parameters[:, 0], strict=True):
@@ -235,7 +235,7 @@ def test_ramped_sweeps_follow_their_weights():
     ramped = make_solver("vivace:omega=1.8,ramp=1,refresh=0")
     ramped.prepare(system, threads=1, seed=0)
     layout = Layout(system, ramped.layout.order, 1)
-    layout.load(rows(frame.s), rows(system.constant(frame)))
+    layout.load(rows(frame.start), rows(system.constant(frame)))
     for weight in ramped.weights()[:3]:
         arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, np.array([weight]))
         Job([Phase(sweep_sor, arrays, 0, layout.n, serial=True)], 1).run(1)
@@ -251,7 +251,7 @@ def test_printed_relaxation_diverges_where_sor_descends():
     recurrence is stable.
     """
     system, frame = moving_frame(make_scene("tablecloth", resolution=40), frames=15)
-    start = system.energy(frame.s, frame)
+    start = system.energy(frame.start, frame)
     energies = {}
     for rule in ("sor", "printed"):
         solver = make_solver(f"vivace:relaxation={rule},omega=1.9")
