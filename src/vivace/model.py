@@ -123,7 +123,7 @@ class Model:
         """Hold vertices (a group's name, or indices) at `target` (default: where they are at rest).
 
         `target`: one position for all, or one for each: in the order of `where`, or of the vertices for a named group.
-        `stiffness` in N/m; by default a thousand times the stiffest weight in the model.
+        `stiffness` in N/m; by default 30 times the stiffest weight in the model.
         """
         index = self.mesh.select(where)
         if not len(index):
@@ -141,7 +141,7 @@ class Model:
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
             raise InputError(f"a pin's stiffness must be positive, not {stiffness!r} N/m")
         if stiffness is None:
-            stiffness = 1e3 * (max((self._stiffest(group) for group in self.groups), default=0.0) or 1e3)
+            stiffness = 30.0 * (max((self._stiffest(group) for group in self.groups), default=0.0) or 1e3)
         return self.constrain("pin", index, stiffness, target=target)
 
     @staticmethod
