@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from solvers.rounding import U, small_scene
-from vivace import Budget, InputError, Model, Simulation, Wire, mesh
+from vivace import Budget, Cloth, InputError, Model, Simulation, Wire, mesh
 from vivace.mesh import Mesh
 from vivace.solvers import minimise
 
@@ -201,3 +201,25 @@ def test_several_groups_of_pins_have_their_targets_in_order():
     np.testing.assert_array_equal(sim.targets, [model.mesh.vertices[5], [9, 9, 9]])
     frame = sim.step().frame
     np.testing.assert_array_equal(frame.start[[5, 2]], sim.targets.astype(np.float32))
+
+
+def test_a_model_can_be_exchanged_while_running():
+    """New constraints make a new graph: it is coloured anew, positions and velocities stay, and the new pin holds."""
+    model = Model.of(mesh.cloth(10, 10), Cloth(stretch=100.0)).pin("top-corners")
+    sim = Simulation(model, budget=Budget(iterations=20))
+    for _ in range(10):
+        sim.step()
+    q, v, before = sim.positions, sim.velocities, sim.colouring
+    corner = 99
+    sim.model = model.pin([corner], target=q[corner]).constrain("spring", [[0, 99]], stiffness=10.0)
+    np.testing.assert_array_equal(sim.positions, q)
+    np.testing.assert_array_equal(sim.velocities, v)
+    report = sim.step()
+    assert report.stages["colour"] > 0
+    assert sim.colouring is not before
+    assert sim.colouring.colours[0] != sim.colouring.colours[99]  # the new spring joins them
+    for _ in range(30):
+        sim.step()
+    assert np.linalg.norm(sim.positions[corner] - q[corner]) < 1e-2
+    with pytest.raises(InputError, match="takes a Model with its own 100 vertices"):
+        sim.model = Model.of(mesh.cloth(4, 4))

@@ -119,19 +119,14 @@ class Simulation:
         self.solver = make_solver(solver)
         self.budget = budget
         self.threads, self.seed = check_threads(threads), check_seed(seed)
-        self.system = System(model, time_step)
-        self.model = model
         n = model.n
         self._q, self._v = _rows(model.mesh.vertices), np.zeros((n, 4), np.float32)
         self._s, self._start, self._new, self._constant, self._target = (np.zeros((n, 4), np.float32) for _ in range(5))
         self._acceleration = np.zeros((n, 4), np.float32)
         self._forces = np.zeros((n, 3))
-        self._gravity = model.gravity
-        self._targets = model.targets.copy()
         self.frames = 0
         self._after_ns = 0  # what came after the last sweep took lately
-        self._make_jobs()
-        self.apply_forces(self._forces)
+        self._adopt(model, time_step)
 
     def __reduce__(self):
         raise InputError("a simulation cannot be copied or pickled; make a new one and set positions and velocities")
@@ -145,6 +140,17 @@ class Simulation:
     def time(self) -> float:
         """Simulated seconds."""
         return self.frames * self.system.h
+
+    @property
+    def model(self) -> Model:
+        """What is simulated; assign one with the same vertices (pins or constraints added) to go on with it."""
+        return self._model
+
+    @model.setter
+    def model(self, value: Model) -> None:
+        if not isinstance(value, Model) or value.n != self._model.n:
+            raise InputError(f"a running simulation takes a Model with its own {self._model.n} vertices")
+        self._adopt(value, self.system.h)
 
     @property
     def budget(self) -> Budget:
@@ -242,6 +248,14 @@ class Simulation:
             return False
         self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
         return True
+
+    def _adopt(self, model: Model, h: float) -> None:
+        """A new model or time step: a new system, for which the solver prepares in the next step."""
+        self.system, self._model = System(model, h), model
+        self._targets, self._gravity = model.targets.copy(), model.gravity
+        self._target[:] = 0.0
+        self._make_jobs()
+        self.apply_forces(self._forces)
 
     def _predict(self) -> None:
         pinned = self.model.pinned
