@@ -235,7 +235,7 @@ class Simulation:
         self.frames += 1
         clock.end("update")
         if not new:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
-            self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.9 * self._after_ns))
+            self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
         colours = self.colouring.count if self.colouring else None
         return Report(
             *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages, colours),
