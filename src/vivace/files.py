@@ -42,3 +42,16 @@ def write_text(path: str | os.PathLike, text: str) -> None:
     """Write `text` to `path` as UTF-8, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def check_writable(path: Path) -> None:
+    """Fail before a long run rather than after it."""
+    if path.is_dir():
+        raise FileError(f"cannot write {path}: it is a folder; choose another name")
+    probe = path.with_name(f".{path.name}-probe")
+    try:
+        with replacing(probe) as temporary:
+            temporary.touch()
+        probe.unlink()
+    except FileError as error:
+        raise FileError(str(error).replace(str(probe), str(path))) from error

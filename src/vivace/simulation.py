@@ -36,6 +36,7 @@ class Report:
     stopped   which limit ended it: "time", "iterations" or "tolerance"
     stages    milliseconds of each stage, in order
     colours   of the constraint graph; None for solvers that do not colour
+    note      what the solver had to do out of the ordinary; "" when nothing
     energy    ε of the step at the result (J), computed when first asked for
     gradient  norm of ∇ε there (N), likewise; float32 positions leave about 1e-7 m x stiffness of it
     """
@@ -46,6 +47,7 @@ class Report:
     stopped: str
     stages: MappingProxyType[str, float]
     colours: int | None
+    note: str
     _system: System
     _frame: Callable[[], Frame]
     _rows: np.ndarray
@@ -238,20 +240,20 @@ class Simulation:
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
         colours = self.colouring.count if self.colouring else None
         return Report(
-            *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages, colours),
+            *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages, colours, outcome.note),
             *(self.system, frame, self._q.copy()),
         )
 
     def prepare(self) -> bool:
         """Colour and lay out now rather than in the first step; whether there was anything to do."""
-        if self.solver.system is self.system:
+        if self.solver.system is self.system or self.solver.adapt(self.system):
             return False
         self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
         return True
 
     def _adopt(self, model: Model, h: float) -> None:
         """A new model or time step: a new system, for which the solver prepares in the next step."""
-        self.system, self._model = System(model, h), model
+        self.system, self._model = System(model, h, like=getattr(self, "system", None)), model
         self._targets, self._gravity = model.targets.copy(), model.gravity
         self._target[:] = 0.0
         self._make_jobs()

@@ -16,6 +16,7 @@ Y acts on the three coordinates alike: it is stored as an n x n matrix.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,16 +42,22 @@ class Frame:
 
 
 class System:
-    """Matrix, energy and gradient of a model at a time step of h seconds."""
+    """Matrix, energy and gradient of a model at a time step of h seconds.
 
-    def __init__(self, model: Model, h: float):
+    `like`: a system whose assembled arrays are taken over if this one differs from it in pins only.
+    """
+
+    def __init__(self, model: Model, h: float, like: System | None = None):
         self.model, self.h = model, check_time_step(h)
         inner = [group for group in model.groups if group.kind.role is not Role.TARGET and len(group)]
         self.springs = [group for group in inner if group.kind.role is Role.SPRING]
         self.projected = [group for group in inner if group.kind.role is Role.PROJECTED]
         self.quadratic = [group for group in inner if group.kind.role is Role.QUADRATIC]
         self.pins = [group for group in model.groups if group.kind.role is Role.TARGET and len(group)]
-        self.stiffness_off, self.stiffness_diagonal, self.stiffness_tie = _assemble(model.n, inner)
+        self._inner = inner
+        same = like is not None and self.shares_structure(like)
+        self._assembled = like._assembled if same else _assemble(model.n, inner)  # type: ignore[union-attr]
+        self.stiffness_off, self.stiffness_diagonal, self.stiffness_tie = self._assembled
         self.pin_weight = np.zeros(model.n)
         for group in self.pins:
             np.add.at(self.pin_weight, group.vertices[:, 0], group.weights)
@@ -58,7 +65,10 @@ class System:
         self.inertia = model.masses / (self.glide * h**2)
         self.viscous = model.viscosity / h  # factor on K
         off = self.stiffness_off
-        self.off = off * (1.0 + self.viscous) if self.viscous else off  # CSR, no diagonal
+        if same:
+            self.off = like.off  # type: ignore[union-attr]
+        else:
+            self.off = off * (1.0 + self.viscous) if self.viscous else off  # CSR, no diagonal
         # Row sums of Y: what holds a vertex to the world and not to its neighbours.
         self.tie = self.inertia + self.pin_weight + (1.0 + self.viscous) * self.stiffness_tie
         self.diagonal = self.inertia + self.pin_weight + (1.0 + self.viscous) * self.stiffness_diagonal
@@ -66,6 +76,17 @@ class System:
     @property
     def n(self) -> int:
         return self.model.n
+
+    def shares_structure(self, other: System) -> bool:
+        """Whether nothing but pins tells the two apart: then their matrices differ on the diagonal only."""
+        mine, theirs = self.model, other.model
+        return (
+            self.h == other.h
+            and (mine.air, mine.viscosity) == (theirs.air, theirs.viscosity)
+            and len(self._inner) == len(other._inner)
+            and all(a is b for a, b in zip(self._inner, other._inner, strict=True))
+            and (mine.masses is theirs.masses or np.array_equal(mine.masses, theirs.masses))
+        )
 
     @cached_property
     def matrix(self) -> sp.csr_matrix:
@@ -115,13 +136,39 @@ class System:
 
     def evaluate(self, q: np.ndarray, frame: Frame) -> tuple[float, np.ndarray]:
         """ε and ∇ε together, with one projection of each constraint."""
-        energy = self._inertial(q, frame)
-        gradient = self.inertia[:, None] * (q - frame.s)
+        stored, gradient = self._elastic(q)
+        gradient += self.inertia[:, None] * (q - frame.s)
         if self.viscous:
             gradient += self.viscous * self._stiffness_times(q - frame.previous)
         for group, held in self._held(frame):
             i = group.vertices[:, 0]
             np.add.at(gradient, i, group.weights[:, None] * (q[i] - held))
+        return self._inertial(q, frame) + stored, gradient
+
+    def around(self, start: np.ndarray, constant: np.ndarray) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+        """The function q ↦ (ε(q) up to a constant, ∇ε(q)), from what solvers know of a frame: (n, 3) in float64.
+
+        With x = q - start, the inertial part is x·Bx/2 + x·(B start - constant), B = Y without the constraints' own K:
+        in differences, because q·Bq/2 - q·constant would cancel far from the origin.
+        """
+
+        def pull(x: np.ndarray) -> np.ndarray:
+            held = (self.inertia + self.pin_weight)[:, None] * x
+            return held + self.viscous * self._stiffness_times(x) if self.viscous else held
+
+        first = pull(start) - constant
+
+        def evaluate(q: np.ndarray) -> tuple[float, np.ndarray]:
+            x = q - start
+            back = pull(x)
+            stored, gradient = self._elastic(q)
+            return float(np.sum(x * (0.5 * back + first))) + stored, gradient + back + first
+
+        return evaluate
+
+    def _elastic(self, q: np.ndarray) -> tuple[float, np.ndarray]:
+        """`potential` and its gradient (n, 3)."""
+        energy, gradient = 0.0, np.zeros((self.n, 3))
         for group, operator in self._operators:
             stored, offset = self._distance(group, operator @ q)
             energy += stored

@@ -1,4 +1,4 @@
-"""Solvers against each other on one scene, each living its own simulation: what `vivace compare` does."""
+"""Solvers against each other, each living its own simulation: what `vivace compare` does unless a frame is frozen."""
 
 from __future__ import annotations
 
@@ -10,33 +10,68 @@ from pathlib import Path
 
 import numpy as np
 
+from ..errors import InputError
 from ..files import write_text
 from ..scenes import Scene
 from ..solvers import Budget, make_solver
 from .run import Progress, run, sampled_frames
 from .statistics import median, percentile
 
+MEASURES = {"energy": "relative error", "gradient": "gradient norm ÷ first guess's"}
+
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One solver under one budget: relative error at the sampled frames."""
+    """One solver under one budget: how far from the minimum it stopped.
 
+    mode       "live": its own simulation, measured at some frames; "frame": one frame, from the same state each time
+    frames     the frame of each error; the same one over and over in mode "frame"
+    errors     relative error of the energy; infinite where the state was not finite, NaN where there is nothing to tell
+    gradients  norm of ∇ε relative to that at the first guess
+    sweeps     of every step, measured or not
+    ms         likewise
+    """
+
+    scene: str
     solver: str
-    budget_ms: float
+    mode: str
+    budget: Budget
+    time_step: float
     frames: np.ndarray
-    errors: np.ndarray  # inf where the state was not finite
-    sweeps_per_frame_median: float
-    ms_per_frame_p99: float
+    errors: np.ndarray
+    gradients: np.ndarray
+    sweeps: np.ndarray
+    ms: np.ndarray
     finite: bool
 
+    @property
+    def label(self) -> str:
+        """The budget in words."""
+        return budget_label(self.budget)
+
+    @property
+    def times(self) -> np.ndarray:
+        """Simulated seconds of the frames."""
+        return self.frames * self.time_step
+
+    def measured(self, measure: str) -> np.ndarray:
+        """The errors by "energy" or by "gradient"."""
+        return self.errors if measure == "energy" else self.gradients
+
     def row(self) -> dict[str, object]:
+        """The figures under the names that scripts rely on; of budget_ms and iterations, one is None."""
         return {
+            "scene": self.scene,
             "solver": self.solver,
-            "budget_ms": self.budget_ms,
+            "mode": self.mode,
+            "budget_ms": self.budget.ms,
+            "iterations": self.budget.iterations,
             "relative_error_median": _number(median(self.errors)),
             "relative_error_max": _number(percentile(self.errors, 100)),
-            "sweeps_per_frame_median": self.sweeps_per_frame_median,
-            "ms_per_frame_p99": self.ms_per_frame_p99,
+            "gradient_median": _number(median(self.gradients)),
+            "sweeps_per_frame_median": median(self.sweeps),
+            "ms_per_frame_median": median(self.ms),
+            "ms_per_frame_p99": percentile(self.ms, 99),
             "finite": self.finite,
         }
 
@@ -44,62 +79,81 @@ class Curve:
 def compare(
     scene: Scene,
     solvers: Sequence[str],
-    budgets_ms: Sequence[float],
+    budgets_ms: Sequence[float] = (),
     *,
     frames: int,
+    iterations: Sequence[int] = (),
     samples: int = 8,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[Curve]:
     """Every solver under every budget from the same start; errors at `samples` frames spread over the animation."""
-    for name in solvers:
-        make_solver(name)  # complain about names before anything runs
-    for ms in budgets_ms:
-        Budget(ms=ms)
+    budgets = check_comparison(solvers, budgets_ms, iterations)
     curves: list[Curve] = []
-    total = len(solvers) * len(budgets_ms)
+    total = len(solvers) * len(budgets)
     for name in solvers:
-        for ms in budgets_ms:
-            label = f"{name}, {ms:g} ms ({len(curves) + 1}/{total})"
+        for budget in budgets:
+            label = f"{scene.name}, {name}, {budget_label(budget)} ({len(curves) + 1}/{total})"
             result = run(
                 *(scene,),
                 solver=name,
-                budget=Budget(ms=ms),
+                budget=budget,
                 frames=frames,
                 threads=threads,
                 seed=seed,
                 error_samples=samples,
                 progress=_prefixed(label, progress),
             )
-            chosen = np.array(sampled_frames(frames, samples))
-            chosen = chosen[[int(k) in result.errors for k in chosen]]
-            errors = np.array([result.errors[int(k)] for k in chosen])
+            chosen = np.array([k for k in sampled_frames(frames, samples) if k in result.errors], int)
+            errors, gradients = (np.array([found[k] for k in chosen]) for found in (result.errors, result.gradients))
             curves.append(
                 Curve(
-                    *(name, float(ms), chosen, errors, float(median(result.sweeps) or 0)),
-                    *(float(percentile(result.ms, 99) or 0), result.finite),
+                    *(scene.name, name, "live", budget, scene.time_step),
+                    *(chosen, errors, gradients, result.sweeps, result.ms),
+                    finite=result.finite,
                 )
             )
     return curves
 
 
-def write_csv(curves: Sequence[Curve], path: Path, time_step: float) -> None:
-    """One line a solver, budget and sampled frame."""
+def check_comparison(
+    solvers: Sequence[str], budgets_ms: Sequence[float], iterations: Sequence[int] = ()
+) -> list[Budget]:
+    """The budgets; complains about names and numbers before anything runs."""
+    if not len(solvers) or not (len(budgets_ms) or len(iterations)):
+        raise InputError("a comparison needs at least one solver and one budget")
+    for what, values in (("solver", solvers), ("budget", budgets_ms), ("number of iterations", iterations)):
+        for value in values:
+            if list(values).count(value) > 1:
+                raise InputError(f"the {what} {value!r} is there twice; leave one out")
+    for name in solvers:
+        make_solver(name)
+    return [*(Budget(ms=ms) for ms in budgets_ms), *(Budget(iterations=count) for count in iterations)]
+
+
+def budget_label(budget: Budget) -> str:
+    return f"{budget.ms:g} ms" if budget.ms is not None else f"{budget.iterations} sweeps"
+
+
+def write_csv(curves: Sequence[Curve], path: Path) -> None:
+    """One line for each error: solver, budget and frame (or repeat of the one frame)."""
+    header = ["scene", "solver", "mode", "budget_ms", "iterations", "frame", "time_s", "relative_error", "gradient"]
+    lines = []
+    for curve in curves:
+        first = (curve.scene, curve.solver, curve.mode, curve.budget.ms, curve.budget.iterations)
+        sweeps = median(curve.sweeps)
+        for frame, time, *errors in zip(curve.frames, curve.times, curve.errors, curve.gradients, strict=True):
+            lines.append((*first, frame, round(time, 6), *errors, sweeps))
+    write_table(path, [*header, "sweeps_per_frame_median"], lines)
+
+
+def write_table(path: Path, header: Sequence[str], lines: Sequence[Sequence[object]]) -> None:
+    """A CSV file, whole or not at all; None is an empty field."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["solver", "budget_ms", "frame", "time_s", "relative_error", "sweeps_per_frame_median"])
-    for curve in curves:
-        for frame, error in zip(curve.frames, curve.errors, strict=True):
-            row = (
-                curve.solver,
-                curve.budget_ms,
-                frame,
-                round(frame * time_step, 6),
-                error,
-                curve.sweeps_per_frame_median,
-            )
-            writer.writerow(row)
+    writer.writerow(header)
+    writer.writerows(lines)
     write_text(path, text.getvalue())
 
 

@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..scenes import Scene
 from ..simulation import Report, Simulation
 from ..solvers import Budget, Solver
+from ..system import Frame, System
 from .statistics import median, percentile
 
 WARM_UP = 3  # steps of a throw-away simulation before anything is timed
@@ -36,6 +37,7 @@ class Run:
     finite: bool
     warm_up_s: float
     positions: list[np.ndarray] = field(default_factory=list)  # (n, 3) float32 after each frame, if recorded
+    gradients: dict[int, float] = field(default_factory=dict)  # frame -> norm of ∇ε relative to the first guess's
 
     def summary(self) -> dict[str, object]:
         """The figures of the run under the names that scripts rely on."""
@@ -126,16 +128,19 @@ def run(
         tell("simulating", k, frames)
 
     errors: dict[int, float] = {}
+    gradients: dict[int, float] = {}
     for done, (k, report) in enumerate(sampled.items(), 1):
         error = report.relative_error
         if not np.isnan(error):  # NaN: a frame with nothing to solve, such as free flight
             errors[k] = error
+            gradients[k] = relative_gradient(sim.system, report.frame, report.positions.astype(np.float64))
         tell("measuring the error", done, len(sampled))
     ms, sweeps, per_sweep, stages = zip(*reports, strict=True)
     return Run(
         *(scene, sim, np.array(ms), np.array(sweeps), np.array(per_sweep)),
         {name: median([s[name] for s in stages]) or 0.0 for name in stages[0]},
         *(errors, np.array(stretch) if measure_stretch else None, finite, warm_up_s, positions),
+        gradients=gradients,
     )
 
 
@@ -143,6 +148,14 @@ def sampled_frames(frames: int, samples: int) -> list[int]:
     """`samples` different frames (all, if there are fewer) spread over 1..frames, the last among them."""
     samples = min(samples, frames)
     return [-(-k * frames // samples) for k in range(1, samples + 1)]
+
+
+def relative_gradient(system: System, frame: Frame, q: np.ndarray) -> float:
+    """‖∇ε(q)‖ / ‖∇ε(q⁰)‖, q⁰ the first guess. Infinite when q is not finite, NaN where there is nothing to solve."""
+    if not np.isfinite(q).all():
+        return float("inf")
+    first = float(np.linalg.norm(system.gradient(frame.start, frame)))
+    return float(np.linalg.norm(system.gradient(q, frame))) / first if first else float("nan")
 
 
 def _stretch_of(scene: Scene) -> Callable[[np.ndarray], float] | None:

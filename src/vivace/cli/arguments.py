@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..checks import read_value
+from ..errors import InputError
 from ..scenes import SCENES, Scene, load_scene, parameters_of
 from ..solvers import Budget
 
@@ -15,15 +19,19 @@ TARGET_HELP = (
 )
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", metavar="TARGET", help=TARGET_HELP)
+def add_target(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    if several:
+        parser.add_argument("targets", metavar="TARGET", nargs="+", help=TARGET_HELP)
+    else:
+        parser.add_argument("target", metavar="TARGET", help=TARGET_HELP)
     parser.add_argument(
         "--set",
         metavar="NAME=VALUE",
         action="append",
         default=[],
         dest="parameters",
-        help="change a named scene's parameter, e.g. --set resolution=50; may be repeated",
+        help="change a named scene's parameter, e.g. --set resolution=50; may be repeated"
+        + ("; goes to every scene that has it" if several else ""),
     )
 
 
@@ -36,10 +44,36 @@ def add_common(parser: argparse.ArgumentParser, *, threads: bool = True) -> None
 
 
 def scene_of(arguments: argparse.Namespace) -> Scene:
-    parameters = dict(parameter(text) for text in arguments.parameters)
-    if arguments.target in SCENES and "seed" in parameters_of(arguments.target):
-        parameters.setdefault("seed", arguments.seed)
-    return load_scene(arguments.target, **parameters)
+    return _scene(arguments.target, dict(map(parameter, arguments.parameters)), arguments.seed)
+
+
+def scenes_of(arguments: argparse.Namespace) -> list[Scene]:
+    """Several scenes under different names; a parameter goes to those that have it, and at least one must."""
+    targets, parameters = arguments.targets, dict(map(parameter, arguments.parameters))
+    if len(targets) == 1:
+        return [_scene(targets[0], parameters, arguments.seed)]
+    for target, count in Counter(targets).items():
+        if count > 1:
+            raise InputError(f"the scene {target!r} is there twice; leave one out")
+    known = {target: parameters_of(target) if target in SCENES else {} for target in targets}
+    for name in parameters:
+        if not any(name in had for had in known.values()):
+            theirs = "; ".join(f"{target}: {', '.join(had) or 'none'}" for target, had in known.items())
+            raise InputError(f"none of the scenes has a parameter {name!r}; their parameters are {theirs}")
+    scenes = []
+    for target, had in known.items():
+        scenes.append(_scene(target, {name: v for name, v in parameters.items() if name in had}, arguments.seed))
+    names = Counter(scene.name for scene in scenes)
+    return [
+        scene if names[scene.name] == 1 else replace(scene, name=target)
+        for scene, target in zip(scenes, targets, strict=True)
+    ]
+
+
+def _scene(target: str, parameters: dict, seed: int) -> Scene:
+    if target in SCENES and "seed" in parameters_of(target):
+        parameters.setdefault("seed", seed)
+    return load_scene(target, **parameters)
 
 
 def budget_of(arguments: argparse.Namespace) -> Budget | None:
@@ -81,11 +115,27 @@ def list_of(convert: Callable[[str], object]) -> Callable[[str], list]:
 
 
 def solver_names(text: str) -> list[str]:
-    """Solvers separated by commas; an option of the form name=value continues the solver before it."""
+    """Solvers separated by commas: not by those inside parentheses, nor by one before an option name=value."""
     names: list[str] = []
-    for part in text.split(","):
-        if names and ":" in names[-1] and "=" in part and ":" not in part:
-            names[-1] += f",{part}"
+    for part in _split(text, ","):
+        if names and len(_split(names[-1], ":")) > 1 and re.match(r"\s*[\w-]+\s*=", part):
+            names[-1] += f",{part.rstrip()}"
         elif part.strip():
             names.append(part.strip())
     return names
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """`text` at every `separator` that is not inside parentheses."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            break
+        if letter == separator and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    if depth:
+        raise argparse.ArgumentTypeError(f"{text!r} has a parenthesis without its partner")
+    return parts

@@ -6,20 +6,18 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 from rich.text import Text
 
 from .. import __version__
 from ..bench import colour as colour_bench
-from ..bench import compare as compare_bench
 from ..bench import run as run_bench
 from ..bench import sweep as sweep_bench
 from ..bench.film import RUN_SUFFIXES, write_run
 from ..colouring import COLOURINGS
 from ..colouring import options_of as colouring_options
 from ..constraints import CONSTRAINTS
-from ..errors import FileError, InputError
-from ..files import replacing, write_text
+from ..errors import InputError
+from ..files import check_writable
 from ..kernels.team import default_threads
 from ..scenes import SCENES, load_scene, parameters_of, summary_of
 from ..solvers import SOLVERS, make_solver, options_of
@@ -78,7 +76,7 @@ def run_scene(arguments: argparse.Namespace) -> None:
     if arguments.solver is not None:
         make_solver(arguments.solver)
     if target is not None:
-        _check_writable(target)
+        check_writable(target)
     with progress(arguments.quiet or arguments.json) as tell:
         result = run_bench.run(
             scene,
@@ -120,19 +118,6 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
     out.print(f"median ms by stage: {stages}; warm-up {result.warm_up_s:.1f} s")
 
 
-def _check_writable(path: Path) -> None:
-    """Fail before a long run rather than after it."""
-    if path.is_dir():
-        raise FileError(f"cannot write {path}: it is a folder; choose another name")
-    probe = path.with_name(f".{path.name}-probe")
-    try:
-        with replacing(probe) as temporary:
-            temporary.touch()
-        probe.unlink()
-    except FileError as error:
-        raise FileError(str(error).replace(str(probe), str(path))) from error
-
-
 def colour(arguments: argparse.Namespace) -> None:
     scene = scene_of(arguments)
     names = list(COLOURINGS) if arguments.algorithm == "all" else [arguments.algorithm]
@@ -141,7 +126,7 @@ def colour(arguments: argparse.Namespace) -> None:
     if arguments.out:
         if Path(arguments.out).suffix.lower() not in PLOT_SUFFIXES:
             raise InputError(f"--out must end in one of {', '.join(PLOT_SUFFIXES)}, not {arguments.out!r}")
-        _check_writable(Path(arguments.out))
+        check_writable(Path(arguments.out))
     with progress(arguments.quiet or arguments.json) as tell:
         system, timings = colour_bench.colour_scene(
             *(scene, names),
@@ -172,66 +157,6 @@ def colour(arguments: argparse.Namespace) -> None:
     if arguments.out:
         out.print(f"wrote {arguments.out}", soft_wrap=True)
     return None
-
-
-def compare_solvers(arguments: argparse.Namespace) -> None:
-    if not arguments.solvers or not arguments.budgets_ms:
-        raise InputError("compare needs at least one solver and one budget")
-    folder = Path(arguments.out) if arguments.out else None
-    scene = scene_of(arguments)
-    for name in arguments.solvers:
-        make_solver(name)
-    if folder is not None:
-        _check_writable(folder / "errors.csv")
-    with progress(arguments.quiet or arguments.json) as tell:
-        curves = compare_bench.compare(
-            *(scene, arguments.solvers, arguments.budgets_ms),
-            frames=arguments.frames,
-            samples=arguments.samples,
-            threads=arguments.threads,
-            seed=arguments.seed,
-            progress=tell,
-        )
-    rows = [curve.row() for curve in curves]
-    written = _write_comparison(arguments, scene, curves, rows, folder) if folder else []
-    if arguments.json:
-        return show_json(rows)
-    columns = list(rows[0])[2:]
-    show_table(
-        f"{scene.name}: {scene.model.n} vertices, {arguments.frames} frames, h = {scene.time_step * 1e3:.3g} ms",
-        ["solver", "budget ms", *(c.replace("_", " ") for c in columns)],
-        [[row["solver"], row["budget_ms"], *(row[c] for c in columns)] for row in rows],
-    )
-    for path in written:
-        out.print(f"wrote {path}", soft_wrap=True)
-    return None
-
-
-def _write_comparison(arguments, scene, curves, rows, folder: Path) -> list[Path]:
-    import json
-
-    from ..pictures import error_against_time, error_summary
-
-    settings = {
-        "version": __version__,
-        "target": arguments.target,
-        **scene.settings,
-        "solvers": arguments.solvers,
-        "budgets_ms": arguments.budgets_ms,
-        "frames": arguments.frames,
-        "samples": arguments.samples,
-        "threads": arguments.threads or default_threads(),
-        "seed": arguments.seed,
-    }
-    compare_bench.write_csv(curves, folder / "errors.csv", scene.time_step)
-    write_text(folder / "settings.json", json.dumps({"settings": settings, "rows": rows}, indent=2, default=str))
-    panels: dict[float, dict[str, tuple]] = {}
-    for curve in curves:
-        panels.setdefault(curve.budget_ms, {})[curve.solver] = (curve.frames * scene.time_step, curve.errors)
-    error_against_time(folder / "errors.png", panels, settings=settings)
-    summary = [(c.solver, c.budget_ms, float(np.median(c.errors))) for c in curves]
-    error_summary(folder / "summary.png", summary, settings=settings)
-    return [folder / name for name in ("errors.csv", "errors.png", "summary.png", "settings.json")]
 
 
 def bench(arguments: argparse.Namespace) -> None:

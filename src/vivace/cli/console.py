@@ -8,25 +8,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 out = Console(highlight=False, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
+BARS = 8  # a comparison has dozens of kinds of work, and a screen has few lines
+
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Callable[[str, int, int | None], None]]:
-    """A function (what, done, total) that draws one bar for each kind of work."""
+    """A function (what, done, total) that draws one bar for each kind of work, the last few of them."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=quiet, transient=False) as bars:
-        tasks: dict[str, int] = {}
+        tasks: dict[str, TaskID] = {}
 
         def tell(what: str, done: int, total: int | None) -> None:
             if what not in tasks:
+                if len(tasks) == BARS:
+                    bars.remove_task(tasks.pop(next(iter(tasks))))
                 tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)  # type: ignore[arg-type]
+            bars.update(tasks[what], completed=done, total=total)
 
         yield tell
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import VivaceError
-from . import commands
-from .arguments import add_common, add_target, list_of, natural, positive, positive_int, share, solver_names
+from . import commands, compare
+from .arguments import add_common, add_target, list_of, natural, positive, positive_int, share
 from .console import err
 
 EXAMPLES = """examples:
@@ -19,6 +19,7 @@ EXAMPLES = """examples:
   vivace run bunny.obj --iterations 20 --frames 60 --json  your own mesh, figures for a script
   vivace colour tablecloth --algorithm all --out colours.png
   vivace compare tablecloth --solvers vivace,jacobi --budgets-ms 4,8 --frames 60 --out study
+  vivace compare tablecloth armadillo --solvers vivace,jacobi --frame 10 --out study
   vivace bench sweep --threads 1,2
 """
 
@@ -94,22 +95,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", metavar="PNG", help="draw the adjacency matrix before and after reordering")
     add_common(sub)
 
-    sub = command(
-        "compare",
-        "compare solvers under time budgets",
-        "Run each solver under each budget from the same start and plot the relative error against time.\n"
-        "Writes errors.csv, errors.png, summary.png and settings.json into the folder --out.",
-        commands.compare_solvers,
-    )
-    add_target(sub)
-    sub.add_argument(
-        "--solvers", type=solver_names, required=True, metavar="A,B", help="e.g. vivace,jacobi,gauss-seidel"
-    )
-    sub.add_argument("--budgets-ms", type=list_of(positive), default=[4.0, 8.0, 15.0, 25.0], metavar="4,8,15,25")
-    sub.add_argument("--frames", type=positive_int, default=120, metavar="N", help="steps of each run (default 120)")
-    sub.add_argument("--samples", type=positive_int, default=8, help="frames whose error is measured (default 8)")
-    sub.add_argument("--out", metavar="DIR", help="folder for table, CSV and plots")
-    add_common(sub)
+    sub = command("compare", "compare solvers: error against sweeps and time", compare.DETAILS, compare.compare_solvers)
+    compare.add_arguments(sub)
 
     sub = command(
         "bench",

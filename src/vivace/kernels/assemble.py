@@ -50,6 +50,29 @@ def split_rows(order, rank, indptr, indices, values, spring_at, spring_j, spring
 
 
 @njit(cache=True, nogil=True)
+def sort_rows(at, j, a):
+    """Sort each row by column, in place; returns where each row's columns pass its own number.
+
+    In the order of colours those before are in earlier colours: what a forward sweep from zero has visited.
+    """
+    n = at.shape[0] - 1
+    middle = np.empty(n, np.int32)
+    for i in range(n):
+        for k in range(at[i] + 1, at[i + 1]):
+            column, value = j[k], a[k]
+            to = k
+            while to > at[i] and j[to - 1] > column:
+                j[to], a[to] = j[to - 1], a[to - 1]
+                to -= 1
+            j[to], a[to] = column, value
+        m = at[i]
+        while m < at[i + 1] and j[m] < i:
+            m += 1
+        middle[i] = m
+    return middle
+
+
+@njit(cache=True, nogil=True)
 def spring_rows(order, rank, spring_at, spring_j, spring_w, spring_l):
     """The springs at each vertex in visiting order: row pointers, other ends and w l, padded for groups of four."""
     n = order.shape[0]
@@ -184,3 +207,63 @@ def _position(indptr, columns, row, column):
         else:
             high = middle
     return low
+
+
+@njit(cache=True, nogil=True)
+def add_to_level(changed, delta, indptr, indices, values, at, columns, wide, single, diagonal, inverse):
+    """A += QᵀΔQ on a level's own pattern: Δ diagonal with entries `delta` at `changed`, Q as CSR.
+
+    Q's columns share an aggregate's neighbourhood, so almost every product has a place; the few that have none are
+    added to both diagonals, which keeps the row sums and can only make the level stiffer.
+    """
+    for c in range(changed.shape[0]):
+        v = changed[c]
+        for k in range(indptr[v], indptr[v + 1]):
+            i = indices[k]
+            for m in range(indptr[v], indptr[v + 1]):
+                value = delta[c] * values[k] * values[m]
+                if m == k:
+                    diagonal[i] += value
+                    continue
+                to = at[i]
+                if at[i + 1] > at[i]:
+                    to = _position(at, columns, i, indices[m])
+                if to < at[i + 1] and columns[to] == indices[m]:
+                    wide[to] += value
+                else:
+                    diagonal[i] += value
+        for k in range(indptr[v], indptr[v + 1]):
+            i = indices[k]
+            inverse[i] = 1.0 / diagonal[i]
+            for to in range(at[i], at[i + 1]):
+                single[to] = -wide[to]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def invert_level(at, columns, wide, diagonal, out):
+    """The dense inverse of a small symmetric positive level, in float64 (Gauss-Jordan), written to `out` in float32.
+
+    Compiled here because it is made again whenever pins change, and a threaded LAPACK may take a thousand times as long
+    when somebody else has the cores. A pivot that rounding has made tiny is a mode that nothing holds: it is left out.
+    """
+    n = diagonal.shape[0]
+    full = np.zeros((n, n))
+    for i in range(n):
+        full[i, i] = diagonal[i]
+        for k in range(at[i], at[i + 1]):
+            full[i, columns[k]] = wide[k]
+    for p in range(n):
+        pivot = full[p, p]
+        scale = 1.0 / pivot if pivot > 1e-12 * diagonal[p] else 0.0
+        full[p, p] = 1.0
+        for k in range(n):
+            full[p, k] *= scale
+        for i in range(n):
+            if i != p:
+                factor = full[i, p]
+                full[i, p] = 0.0
+                for k in range(n):
+                    full[i, k] -= factor * full[p, k]
+    for i in range(n):
+        for k in range(n):
+            out[i, k] = 0.5 * (full[i, k] + full[k, i])

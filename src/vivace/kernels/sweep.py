@@ -128,3 +128,17 @@ def sweep_jacobi(table, begin, end, iteration):
         r = residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q)
         square[i] = dot4(r, r)
         store4(new, i, qi + (omega * at(inverse, i)) * r)
+
+
+@phase_kernel
+def store_residual(table, begin, end, iteration):
+    """r_i, to be solved for; also |r_i|²."""
+    spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
+    other_at, other_j, other_a = ints(table, 4), ints(table, 5), floats(table, 6)
+    tie, base, q = floats(table, 7), rows(table, 8), rows(table, 9)
+    square, out = floats(table, 10), rows(table, 11)
+    for i in range(begin, end):
+        qi = load4(q, i)
+        r = residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q)
+        square[i] = dot4(r, r)
+        store4(out, i, r)

@@ -105,13 +105,16 @@ class Phase:
     end: int
     serial: bool = False  # one chunk, whatever the team: for reductions with a fixed order
     every: int = 1  # take part in iterations 0, every, 2 every, ... only
+    grain: int = GRAIN  # chunks are cut at multiples of this
 
 
 # --- the walk ------------------------------------------------------------------------------------------------------
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _walk(me, threads, control, functions, tables, every, pointers, begins, ends, iterations, deadline_ns, monitor):
+def _walk(
+    me, threads, control, functions, tables, every, pointers, begins, ends, first, iterations, deadline_ns, monitor
+):
     phases = functions.shape[0]
     done = COUNTERS + LINE * begins.shape[0]
     start = clock_ns()
@@ -124,16 +127,16 @@ def _walk(me, threads, control, functions, tables, every, pointers, begins, ends
         if atomic_load(control, STOPPED) != 0:
             return k
         for p in range(phases):
-            if k % every[p] != 0:
+            if (first + k) % every[p] != 0:
                 continue
-            turn = k // every[p]  # how often this phase has run before
-            first = pointers[p]
-            count = pointers[p + 1] - first
+            turn = (first + k) // every[p] - (first + every[p] - 1) // every[p]  # how often this phase has run before
+            start_chunk = pointers[p]
+            count = pointers[p + 1] - start_chunk
             mine = me * count // threads
             for offset in range(count):
-                g = first + (mine + offset) % count
+                g = start_chunk + (mine + offset) % count
                 if atomic_claim(control, COUNTERS + LINE * g, turn, turn + 1):
-                    call_phase(functions[p], tables[p], begins[g], ends[g], k)
+                    call_phase(functions[p], tables[p], begins[g], ends[g], first + k)
                     atomic_add(control, done + LINE * p, 1)
             spins = 0
             while atomic_load(control, done + LINE * p) < (turn + 1) * count:
@@ -172,8 +175,8 @@ class Job:
             items = phase.end - phase.begin
             chunks = 1 if phase.serial else _chunks(items, threads)
             for chunk in range(chunks):
-                begins.append(phase.begin + items * chunk // chunks // GRAIN * GRAIN)
-                ends.append(phase.begin + items * (chunk + 1) // chunks // GRAIN * GRAIN)
+                begins.append(phase.begin + items * chunk // chunks // phase.grain * phase.grain)
+                ends.append(phase.begin + items * (chunk + 1) // chunks // phase.grain * phase.grain)
             ends[-1] = phase.end
             pointers.append(len(begins))
         self._functions, self._tables, self._every = (np.array(a, np.int64) for a in (functions, tables, every))
@@ -192,8 +195,11 @@ class Job:
             self._keep[id(arrays)] = arrays, table
         return self._keep[id(arrays)][1].ctypes.data
 
-    def run(self, iterations: int = 1, deadline_ns: int | None = None) -> int:
-        """Walk the phases until one of the limits is met; return how many iterations were made (at least one)."""
+    def run(self, iterations: int = 1, deadline_ns: int | None = None, first: int = 0) -> int:
+        """Walk the phases until one of the limits is met; return how many iterations were made (at least one).
+
+        `first`: the number of the first iteration, for work that goes back to Python between iterations.
+        """
         if len(self._functions) == 0 or iterations < 1:
             return 0
         control = np.zeros(COUNTERS + LINE * (len(self._begins) + len(self._functions)), np.int64)
@@ -202,7 +208,7 @@ class Job:
         work = (
             *(self.threads, control, self._functions, self._tables, self._every),
             *(self._pointers, self._begins, self._ends),
-            *(iterations, deadline, self.monitor),
+            *(first, iterations, deadline, self.monitor),
         )
         try:
             if self.threads > 1:

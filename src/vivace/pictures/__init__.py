@@ -6,18 +6,28 @@ Nothing heavy is loaded until something is drawn: matplotlib, Pillow and polysco
 from .animation import save_animation, save_picture
 from .backends import RENDERERS, Look, Renderer, open_renderer
 from .camera import Camera, bounds_of
-from .plots import adjacency_before_after, error_against_time, error_summary, residual_curves, save_figure
+from .plots import (
+    Panel,
+    adjacency_before_after,
+    error_against_time,
+    error_summary,
+    panel_grid,
+    residual_curves,
+    save_figure,
+)
 
 __all__ = [
     "RENDERERS",
     "Camera",
     "Look",
+    "Panel",
     "Renderer",
     "adjacency_before_after",
     "bounds_of",
     "error_against_time",
     "error_summary",
     "open_renderer",
+    "panel_grid",
     "residual_curves",
     "save_animation",
     "save_figure",

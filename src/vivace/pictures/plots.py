@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Settings = Mapping[str, Any] | None
+Curves = Mapping[str, ArrayLike | tuple[ArrayLike, ArrayLike]]
 
 INK = "#222222"
 FAINT = "#D9D9D9"
@@ -27,6 +29,7 @@ MARKERS = "osD^vP*X"
 LARGEST_ERROR = 1e3  # a run this far off has diverged; drawing how far would flatten every other line
 CELLS = 512
 INCHES_A_LETTER = 0.075  # of a legend, on average
+INCHES_A_LINE = 0.19
 
 
 def save_figure(figure: Figure, path: str | os.PathLike, settings: Settings = None) -> None:
@@ -99,39 +102,56 @@ def adjacency_before_after(
     save_figure(figure, path, settings)
 
 
+class Panel(NamedTuple):
+    """One plot of several in a figure. A curve is an array of values, or a pair (x, values)."""
+
+    curves: Curves
+    title: str = ""
+    xlabel: str = "iteration"
+    ylabel: str = "relative residual"
+    log_x: bool = False
+
+
+def panel_grid(
+    path: str | os.PathLike, rows: Sequence[Sequence[Panel]], *, runs: bool = False, settings: Settings = None
+) -> None:
+    """Panels in rows, on logarithmic axes, with one legend: a name has the same colour and dashes in all of them.
+
+    A line ends in a cross where it diverged: a value that is not finite, or above LARGEST_ERROR. With `runs` each point
+    is a run of its own: it gets a marker, and a cross if it was lost, and the others stay.
+    """
+    across = max(map(len, rows), default=0)
+    _draw(path, rows, (max(4.6 * across, 5.6), 3.3 * len(rows)), LARGEST_ERROR, settings, runs=runs)
+
+
 def error_against_time(
     path: str | os.PathLike,
-    curves: Mapping[float, Mapping[str, ArrayLike | tuple[ArrayLike, ArrayLike]]],
+    curves: Mapping[float, Curves] | Mapping[str, Curves],
     *,
     time_step: float | None = None,
+    ylabel: str = "relative error",
+    across: int = 2,
     settings: Settings = None,
 ) -> None:
-    """Relative error over an animation: one panel for each budget in milliseconds, one line for each solver.
+    """Relative error over an animation: one panel for each budget in milliseconds (or title), one line for each solver.
 
     A curve is an array with one error a frame (`time_step` in seconds turns frames into simulated time), or a pair
     (simulated seconds, errors). A line ends in a cross where its run diverged: an error
     that is not finite, or above LARGEST_ERROR.
     """
-    if not any(len(lines) for lines in curves.values()):
-        raise InputError("there are no curves to draw")
-    across = min(len(curves), 2)
-    down = -(-len(curves) // across)
-    figure, grid = _figure(down, across, (4.6 * across, 3.1 * down + 0.4), sharey=True)
-    solvers = list(dict.fromkeys(solver for lines in curves.values() for solver in lines))
-    for axes, (budget, lines) in zip(grid.flat, curves.items(), strict=False):
-        for solver, errors in lines.items():
-            if isinstance(errors, tuple):
-                times, values = (np.asarray(part, dtype=float) for part in errors)
-            else:
-                values = np.asarray(errors, dtype=float)
-                times = np.arange(len(values)) * (1.0 if time_step is None else time_step)
-            _line(axes, times, values, solver, solvers.index(solver), limit=LARGEST_ERROR)
+    panels = []
+    for budget, lines in curves.items():
         frames = time_step is None and not any(isinstance(errors, tuple) for errors in lines.values())
-        _tidy(axes, f"{budget:g} ms a frame", "frame" if frames else "simulated time (s)", "relative error")
-    for axes in grid.flat[len(curves) :]:
-        axes.set_visible(False)
-    _legend(figure, grid.flat, len(solvers))
-    save_figure(figure, path, settings)
+        timed = {
+            name: errors if isinstance(errors, tuple) else (np.arange(np.size(errors)) * (time_step or 1.0), errors)
+            for name, errors in lines.items()
+        }
+        title = budget if isinstance(budget, str) else f"{budget:g} ms a frame"
+        panels.append(Panel(timed, title, "frame" if frames else "simulated time (s)", ylabel))
+    rows = [panels[k : k + across] for k in range(0, len(panels), across)]
+    across = min(len(panels), across)
+    size = ((4.6 if across <= 2 else 3.8) * across, 3.1 * len(rows))
+    _draw(path, rows, size, LARGEST_ERROR, settings, sharey=True)
 
 
 def error_summary(
@@ -143,23 +163,14 @@ def error_summary(
         by_solver.setdefault(solver, []).append((float(budget), float(error)))
     if not by_solver:
         raise InputError("there are no rows to draw")
-    figure, grid = _figure(1, 1, (5.6, 4.0))
-    axes = grid.flat[0]
-    for place, (solver, pairs) in enumerate(by_solver.items()):
-        budgets, errors = np.array(sorted(pairs)).T
-        _line(axes, budgets, errors, solver, place, limit=LARGEST_ERROR, marker=MARKERS[place % len(MARKERS)])
-    budgets = sorted({budget for pairs in by_solver.values() for budget, _ in pairs})
-    axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
-    if not any(0 < error <= LARGEST_ERROR for pairs in by_solver.values() for _, error in pairs):
-        axes.set_ylim(1e-3, 1.0)  # nothing but crosses: a logarithmic axis needs limits
-    _tidy(axes, "", "time for a frame (ms)", "median relative error")
-    _legend(figure, [axes], len(by_solver))
-    save_figure(figure, path, settings)
+    curves: Curves = {solver: tuple(np.array(sorted(pairs)).T) for solver, pairs in by_solver.items()}
+    panel = Panel(curves, "", "time for a frame (ms)", "median relative error")
+    _draw(path, [[panel]], (5.6, 3.6), LARGEST_ERROR, settings, runs=True)
 
 
 def residual_curves(
     path: str | os.PathLike,
-    curves: Mapping[str, ArrayLike | tuple[ArrayLike, ArrayLike]],
+    curves: Curves,
     title: str = "",
     xlabel: str = "iteration",
     ylabel: str = "relative residual",
@@ -167,22 +178,58 @@ def residual_curves(
     settings: Settings = None,
 ) -> None:
     """Curves on a logarithmic axis; each is an array of values, or a pair (x, values)."""
-    if not curves:
+    _draw(path, [[Panel(curves, title, xlabel, ylabel)]], (5.6, 3.6), np.inf, settings)
+
+
+def _draw(
+    path: str | os.PathLike,
+    rows: Sequence[Sequence[Panel]],
+    size: tuple[float, float],
+    limit: float,
+    settings: Settings,
+    *,
+    runs: bool = False,
+    sharey: bool = False,
+) -> None:
+    """A figure of panels, `size` inches without its legend."""
+    names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.curves))
+    if not names:
         raise InputError("there are no curves to draw")
-    figure, grid = _figure(1, 1, (5.6, 4.0))
-    axes = grid.flat[0]
-    for place, (name, curve) in enumerate(curves.items()):
-        if isinstance(curve, tuple):
-            x, y = (np.asarray(part, dtype=float) for part in curve)
-        else:
-            y = np.asarray(curve, dtype=float)
-            x = np.arange(len(y))
-        if x.shape != y.shape or y.ndim != 1:
-            raise InputError(f"the curve {name!r} has {x.shape} places and {y.shape} values")
-        _line(axes, x, y, name, place)
-    _tidy(axes, title, xlabel, ylabel)
-    _legend(figure, [axes], len(curves))
+    figure, grid = _figure(len(rows), max(map(len, rows)), size, sharey=sharey)
+    for axes in grid.flat:
+        axes.set_visible(False)
+    for axes, panel in ((grid[i, k], panel) for i, row in enumerate(rows) for k, panel in enumerate(row)):
+        axes.set_visible(True)
+        for name, curve in panel.curves.items():
+            place = names.index(name)
+            _line(axes, *_curve(name, curve), name, place, limit=limit, marker=MARKERS[place % 8] if runs else "")
+        if runs:
+            _run_ticks(axes)
+        if panel.log_x:
+            axes.set_xscale("log")
+        _tidy(axes, panel.title, panel.xlabel, panel.ylabel)
+    _legend(figure, grid.flat)
     save_figure(figure, path, settings)
+
+
+def _curve(name: str, curve: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray, NDArray]:
+    if isinstance(curve, tuple):
+        x, y = (np.asarray(part, dtype=float) for part in curve)
+    else:
+        y = np.asarray(curve, dtype=float)
+        x = np.arange(len(y), dtype=float)
+    if x.shape != y.shape or y.ndim != 1:
+        raise InputError(f"the curve {name!r} has {x.shape} places and {y.shape} values")
+    return x, y
+
+
+def _run_ticks(axes: Axes) -> None:
+    """A tick for each place where runs were made; limits for a logarithmic axis that has nothing but crosses."""
+    drawn = [line for line in axes.lines if line.get_gid() != "lost"]
+    places = sorted({float(x) for line in drawn for x in np.ravel(line.get_xdata())})
+    axes.set_xticks(places, [f"{place:g}" for place in places])
+    if not any((np.ravel(line.get_ydata()) > 0).any() for line in drawn):
+        axes.set_ylim(1e-3, 1.0)
 
 
 def _figure(down: int, across: int, size: tuple[float, float], sharey: bool = False) -> tuple[Figure, NDArray]:
@@ -228,16 +275,20 @@ def _tidy(axes: Axes, title: str, xlabel: str, ylabel: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _legend(figure: Figure, all_axes: Iterable[Axes], count: int) -> None:
+def _legend(figure: Figure, all_axes: Iterable[Axes]) -> None:
+    """One legend on top, for which the figure grows; names that are wider than the figure are broken."""
     handles: dict[str, Any] = {}
     for axes in all_axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    widest = max(map(len, handles), default=0) * INCHES_A_LETTER + 0.6
-    columns = max(1, min(count, 4, int(figure.get_figwidth() / widest)))
-    figure.legend(
-        handles.values(), handles.keys(), loc="outside upper center", ncols=columns, fontsize=9, frameon=False
-    )
+    width = figure.get_figwidth() - 0.4
+    letters = int((width - 0.6) / INCHES_A_LETTER)
+    labels = ["\n".join(textwrap.wrap(label, letters)) for label in handles]
+    widest = max(min(len(label), letters) for label in handles) * INCHES_A_LETTER + 0.6
+    columns = max(1, min(len(labels), 4, int(width / widest)))
+    lines = -(-sum(1 + label.count("\n") for label in labels) // columns)
+    figure.set_figheight(figure.get_figheight() + INCHES_A_LINE * (lines + 1))
+    figure.legend(handles.values(), labels, loc="outside upper center", ncols=columns, fontsize=9, frameon=False)
 
 
 def _density(rows: NDArray[np.int64], columns: NDArray[np.int64], count: int) -> NDArray:

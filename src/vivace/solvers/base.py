@@ -86,6 +86,7 @@ class Outcome:
     residual: float
     stopped: str  # "time", "iterations" or "tolerance"
     swept_ns: int  # when the last sweep ended, on the clock of time.perf_counter_ns
+    note: str = ""  # what a user should know: acceleration that was reduced, a hierarchy that is still being built, ...
 
 
 class Solver(ABC):
@@ -99,6 +100,13 @@ class Solver(ABC):
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         """Get ready for `system`; everything that depends on its constraints but not on its state."""
 
+    def adapt(self, system: System) -> bool:
+        """Go on with a system that differs from the last in its pins only (`System.shares_structure`), within a frame.
+
+        False: not possible, `prepare` anew.
+        """
+        return False
+
     @abstractmethod
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Minimise the step's energy from the first guess `start`; write the positions to `out`.
@@ -111,7 +119,10 @@ SOLVERS: Registry[type[Solver]] = Registry("solver")
 
 
 def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
-    """A solver from its name, ("name", {options}), "name:option=value,..." or itself."""
+    """A solver from its name, ("name", {options}), "name:option=value,...", "name(inner)..." or itself.
+
+    "chebyshev(jacobi:omega=0.9):rho=0.999" is chebyshev with the options inner="jacobi:omega=0.9" and rho=0.999.
+    """
     if isinstance(what, Solver):
         return what
     name: str
@@ -122,9 +133,8 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
         name, options = what
     else:
         raise InputError(f"a solver is a name, 'name:option=value', ('name', {{options}}) or a Solver, not {what!r}")
-    if not options and isinstance(name, str) and ":" in name:
-        name, _, text = name.partition(":")
-        options = dict(_option(part) for part in text.split(",") if part)
+    if not options and isinstance(name, str):
+        name, options = _parse(name)
     cls = SOLVERS[name]
     known = set(options_of(cls))
     for key in options:
@@ -133,6 +143,35 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
                 f"solver {name!r} has no option {key!r}; its options: {', '.join(sorted(known)) or 'none'}"
             )
     return cls(**options)
+
+
+def _parse(text: str) -> tuple[str, dict[str, object]]:
+    """The name and options of "name(inner):option=value,..."."""
+    head, inner, rest = text, None, ""
+    bracket, colon = text.find("("), text.find(":")
+    if bracket >= 0 and (colon < 0 or bracket < colon):
+        close = text.rfind(")")
+        if close < bracket or (text[close + 1 :].strip() and not text[close + 1 :].lstrip().startswith(":")):
+            raise InputError(f"the brackets of solver {text!r} do not close; write name(inner):option=value")
+        head, inner, rest = text[:bracket], text[bracket + 1 : close].strip(), text[close + 1 :].strip()[1:]
+    elif colon >= 0:
+        head, rest = text[:colon], text[colon + 1 :]
+    options = dict(_option(part) for part in _split(rest) if part.strip())
+    if inner is not None:
+        options["inner"] = inner
+    return head.strip(), options
+
+
+def _split(text: str) -> list[str]:
+    """Parts between commas that are not inside brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def _option(text: str) -> tuple[str, object]:

@@ -11,13 +11,14 @@ from ..kernels.sweep import sweep_sor
 from ..kernels.team import Phase
 from ..system import System
 from .base import SOLVERS
+from .correcting import Corrector, symmetric_sweep
 from .layout import Layout
 from .sweeping import SweepingSolver, check_omega, check_refresh
 
 
 @SOLVERS.register("gauss-seidel")
 @dataclass(eq=False)
-class GaussSeidel(SweepingSolver):
+class GaussSeidel(SweepingSolver, Corrector):
     """Serial Gauss-Seidel in the order of the mesh's vertices.
 
     omega    relaxation, (0, 2); 1 is plain Gauss-Seidel
@@ -40,3 +41,7 @@ class GaussSeidel(SweepingSolver):
         omega = np.array([self.omega], np.float32)
         arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, omega)
         return [Phase(sweep_sor, arrays, 0, layout.n, serial=True)]
+
+    def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
+        """A plain forward and a plain backward sweep, whatever omega is."""
+        return symmetric_sweep(layout, None, r, e)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..kernels.linear import scale_rows
 from ..kernels.sweep import sweep_jacobi
 from ..kernels.team import Phase
 from ..kernels.vectors import copy_rows
 from ..system import System
 from .base import SOLVERS
+from .correcting import Corrector
 from .layout import Layout
 from .ordering import morton_rank
 from .sweeping import SweepingSolver, check_omega, check_refresh
@@ -19,7 +21,7 @@ from .sweeping import SweepingSolver, check_omega, check_refresh
 
 @SOLVERS.register("jacobi")
 @dataclass(eq=False)
-class Jacobi(SweepingSolver):
+class Jacobi(SweepingSolver, Corrector):
     """Parallel Jacobi, the baseline of the papers.
 
     omega    under-relaxation, (0, 1]. At 1 it may diverge on tetrahedra, whose matrix is not diagonally dominant
@@ -44,3 +46,8 @@ class Jacobi(SweepingSolver):
         omega = np.array([self.omega], np.float32)
         arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, omega, new)
         return [Phase(sweep_jacobi, arrays, 0, layout.n), Phase(copy_rows, (new, layout.q), 0, layout.n)]
+
+    def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
+        omega = np.array([self.omega], np.float32)
+        arrays = (layout.rows[4], layout.middle, layout.rows[5], layout.rows[6], layout.inverse, r, e, omega)
+        return [Phase(scale_rows, arrays, 0, layout.n)]

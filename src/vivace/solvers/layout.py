@@ -11,7 +11,7 @@ import numpy as np
 
 from ..constraints import ConstraintGroup
 from ..errors import InputError
-from ..kernels.assemble import assign_slots, count_corners, pair_springs, split_rows, spring_rows
+from ..kernels.assemble import assign_slots, count_corners, pair_springs, sort_rows, split_rows, spring_rows
 from ..kernels.local import gather, local_pass
 from ..kernels.sweep import project_springs
 from ..kernels.team import SMALL, Job, Phase
@@ -34,10 +34,9 @@ class Layout:
         self.rank[self.order] = np.arange(n, dtype=np.int32)
         # The arrays of kernels.sweep, in its order: springs first, then the other neighbours.
         self.rows = self._rows([] if refresh else system.springs)
-        with np.errstate(over="ignore"):
-            self.tie = system.tie[self.order].astype(np.float32)
-            self.inverse = (1.0 / system.diagonal[self.order]).astype(np.float32)
-            self.diagonal = system.diagonal[self.order].astype(np.float32)
+        self.middle = sort_rows(*self.rows[4:7])  # where a row's columns pass its own number
+        self.tie, self.inverse, self.diagonal = (np.zeros(n, np.float32) for _ in range(3))
+        self.adapt(system)
         self.constant = np.zeros((n, 4), np.float32)
         self.q = np.zeros((n, 4), np.float32)
         self.square = np.zeros(n, np.float32)  # |residual|² that the last sweep met at each vertex
@@ -54,9 +53,16 @@ class Layout:
             self.local_phases.append(Phase(project_springs, arrays, 0, n))
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
         _ = load_rows.address, store_rows.address  # compiled now, not inside the first step's budget
-        singles = (self.tie, self.inverse, self.diagonal, self.rows[2], self.rows[3], self.rows[6])
-        if not all(np.isfinite(array).all() for array in singles):
-            raise InputError("a stiffness, mass or time step is beyond what float32 holds; rescale the scene")
+        _check_finite(*(self.rows[k] for k in (2, 3, 6)))
+
+    def adapt(self, system: System) -> None:
+        """Go on with a system that differs from the last in its pins: only the diagonal changes."""
+        self.system = system
+        with np.errstate(over="ignore"):
+            np.take(system.tie.astype(np.float32), self.order, out=self.tie)
+            np.take(system.diagonal.astype(np.float32), self.order, out=self.diagonal)
+            np.take((1.0 / system.diagonal).astype(np.float32), self.order, out=self.inverse)
+        _check_finite(self.tie, self.inverse, self.diagonal)
 
     def _rows(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
         off, listed = self.system.off, self._springs(springs)
@@ -122,3 +128,8 @@ class Layout:
     def residual(self) -> float:
         """Norm of the residual that the last sweep met (N)."""
         return float(np.sqrt(self.square.sum(dtype=np.float64)))
+
+
+def _check_finite(*singles: np.ndarray) -> None:
+    if not all(np.isfinite(array).all() for array in singles):
+        raise InputError("a stiffness, mass or time step is beyond what float32 holds; rescale the scene")

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse.linalg as spl
 
 from ..system import Frame, System
+from .line_search import backtrack
 
 MEMORY = 12  # pairs that L-BFGS keeps
 WINDOW = 10  # iterations over which progress is judged
@@ -39,7 +40,11 @@ def minimise(
     solve = factorised(system)
     q = np.array(frame.start if start is None else start, np.float64)
     scale = float(np.linalg.norm(system.gradient(frame.start, frame))) or 1.0
-    energy, gradient = system.evaluate(q, frame)
+
+    def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
+        return system.evaluate(x, frame)
+
+    energy, gradient = evaluate(q)
     pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
     initial = max(system.energy(frame.start, frame), energy)
     history = [energy]
@@ -55,15 +60,10 @@ def minimise(
             pairs.clear()
             direction = -solve(gradient)
             slope = float(np.sum(direction * gradient))
-        step = 1.0
-        while True:
-            trial = q + step * direction
-            value, new_gradient = system.evaluate(trial, frame)
-            if value <= energy + 1e-4 * step * slope:
-                break
-            step *= 0.5
-            if step < 1e-10:  # rounding: the energy cannot fall any further
-                return Reference(q, energy, size, k, True)
+        found = backtrack(evaluate, q, direction, energy, slope)
+        if found is None:  # rounding: the energy cannot fall any further
+            return Reference(q, energy, size, k, True)
+        trial, value, new_gradient = found.q, found.energy, found.rest
         s, y = trial - q, new_gradient - gradient
         curvature = float(np.sum(s * y))
         if curvature > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):

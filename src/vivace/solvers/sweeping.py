@@ -43,6 +43,13 @@ class SweepingSolver(Solver):
         last = Phase(watch, watched, 0, layout.n, serial=True, every=max(1, self.refresh))
         self._watched_job = Job([*phases, last], threads, self._monitor)
 
+    def adapt(self, system: System) -> bool:
+        if self.layout is None or self.system is None or not system.shares_structure(self.system):
+            return False
+        self.system = system
+        self.layout.adapt(system)
+        return True
+
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         if self.layout is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")

@@ -40,6 +40,7 @@ from ..kernels.sweep import sweep_printed, sweep_sor
 from ..kernels.team import Phase
 from ..system import System
 from .base import SOLVERS
+from .correcting import Corrector, symmetric_sweep
 from .layout import Layout
 from .ordering import morton_rank
 from .sweeping import SweepingSolver, check_omega, check_refresh
@@ -50,7 +51,7 @@ RAMP_LENGTH = 1000  # sweeps after which the ramp is taken to have arrived
 
 @SOLVERS.register("vivace")
 @dataclass(eq=False)
-class Vivace(SweepingSolver):
+class Vivace(SweepingSolver, Corrector):
     """Coloured parallel Gauss-Seidel with over-relaxation: the default.
 
     relaxation           "sor" (never above the last refresh's energy), "printed" (Algorithm 1 as printed) or "none"
@@ -98,6 +99,10 @@ class Vivace(SweepingSolver):
             kernel, arrays = sweep_printed, (*arrays, np.zeros_like(layout.q))
         colours = zip(self._pointers[:-1], self._pointers[1:], strict=True)
         return [Phase(kernel, arrays, int(begin), int(end)) for begin, end in colours]
+
+    def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
+        """A plain forward and a plain backward sweep over the colours, whatever the relaxation."""
+        return symmetric_sweep(layout, self._pointers, r, e)
 
     def weights(self) -> np.ndarray:
         """ω_k of the sweeps in turn; the last holds for all later ones."""

@@ -1,0 +1,178 @@
+"""Solvers against each other on one frame, all from the same state: what `vivace compare --frame` does.
+
+In a live comparison every solver makes its own trajectory, and a soft one soon meets other problems than a stiff one.
+Here the problem is fixed: frame K of a converged trajectory. What is measured is `Simulation.step` from that state:
+what a user gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..checks import is_whole
+from ..errors import InputError
+from ..scenes import Scene
+from ..simulation import Report, Simulation
+from ..solvers import Budget, Reference, minimise, relative_error
+from ..system import Frame, System
+from .compare import Curve, check_comparison
+from .run import Progress
+
+SWEEPS = (1, 2, 3, 5, 8, 12, 20, 30, 45, 60)
+TRAJECTORY_ACCURACY = 1e-5  # of the frames before the frozen one: their errors only choose the state
+ACCURACY = 1e-7  # of the frozen frame's own minimum: relative errors are right to about ten times that
+MOST = 3000
+
+
+@dataclass(eq=False)
+class Frozen:
+    """A frame to be solved over and over: the state before it, and its problem in float64.
+
+    `reference` is its minimum as far as it is known: `lower` replaces it when somebody finds a lower one.
+    """
+
+    scene: Scene
+    number: int
+    positions: np.ndarray  # (n, 3) float32, as a simulation holds them
+    velocities: np.ndarray
+    system: System
+    frame: Frame
+    reference: Reference
+
+    def restore(self, sim: Simulation) -> None:
+        """Put a simulation of the scene into the state before the frame."""
+        sim.positions, sim.velocities = self.positions, self.velocities
+
+    def lower(self, q: np.ndarray) -> None:
+        """Start the reference again from `q`, if that is lower."""
+        if self.system.energy(q, self.frame) < self.reference.energy:
+            self.reference = minimise(self.system, self.frame, q, accuracy=ACCURACY, most=MOST)
+
+    @property
+    def telling(self) -> bool:
+        """Whether there is a relative error: the reference has converged, and the first guess is not the answer."""
+        return not np.isnan(relative_error(self.system, self.frame, self.frame.start, self.reference))
+
+    def errors(self, energies: np.ndarray) -> np.ndarray:
+        """Relative errors of states with these energies: `relative_error` without evaluating each energy again."""
+        best, first = self.reference.energy, self.system.energy(self.frame.start, self.frame)
+        errors = (energies - best) / (first - best) if self.telling else np.full(energies.shape, np.nan)
+        return np.where(np.isfinite(energies), errors, np.inf)
+
+
+def freeze(scene: Scene, frame: int, *, progress: Progress | None = None) -> Frozen:
+    """The state before a frame (the first is 1), every frame up to there minimised; and the frame's own minimum."""
+    if not is_whole(frame) or frame < 1:
+        raise InputError(f"frames are counted from 1; there is no frame {frame!r}")
+    tell = progress or (lambda what, done, total: None)
+    sim = scene.simulate(solver="jacobi")
+    positions, velocities = sim.positions.astype(np.float64), sim.velocities
+    for done in range(frame):
+        sim.positions, sim.velocities = positions, velocities
+        start = sim.positions, sim.velocities
+        problem = sim.step(Budget(iterations=1)).frame  # posed by the simulation; how it is solved does not matter
+        if done < frame - 1:
+            tell(f"{scene.name}: converged frames before {frame}", done, frame - 1)
+            new = minimise(sim.system, problem, accuracy=TRAJECTORY_ACCURACY).q
+            positions, velocities = new, (new - positions) / sim.system.h
+            tell(f"{scene.name}: converged frames before {frame}", done + 1, frame - 1)
+    tell(f"{scene.name}: reference", 0, 1)
+    reference = minimise(sim.system, problem, accuracy=ACCURACY, most=MOST)
+    tell(f"{scene.name}: reference", 1, 1)
+    return Frozen(scene, int(frame), *start, sim.system, problem, reference)
+
+
+def sweep_counts(most: int = SWEEPS[-1]) -> list[int]:
+    """Numbers of sweeps that show a curve, up to `most` and `most` itself; beyond 60 they double."""
+    counts = list(SWEEPS)
+    while counts[-1] < most:
+        counts.append(2 * counts[-1])
+    return [*(count for count in counts if count < most), most]
+
+
+def compare_frozen(
+    frozen: Frozen,
+    solvers: Sequence[str],
+    budgets_ms: Sequence[float] = (),
+    *,
+    iterations: Sequence[int] = SWEEPS,
+    repeat: int = 5,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> list[Curve]:
+    """The frame solved by every solver under every budget, `repeat` times each, warm, always from the same state."""
+    budgets = check_comparison(solvers, budgets_ms, iterations)
+    if not is_whole(repeat) or repeat < 1:
+        raise InputError(f"a step is repeated a whole number of times, at least once, not repeat={repeat!r}")
+    tell = progress or (lambda what, done, total: None)
+    judge = _Judge(frozen)
+    taken: dict[tuple[str, Budget], list[_Step]] = {}
+    for number, name in enumerate(solvers, 1):
+        label = f"{frozen.scene.name}, frame {frozen.number}, {name} ({number}/{len(solvers)})"
+        tell(label, 0, len(budgets))
+        sim = frozen.scene.simulate(solver=name, threads=threads, seed=seed)
+        sim.prepare()
+        _step(sim, frozen, budgets[-1])  # warm
+        for done, budget in enumerate(budgets, 1):
+            # All repeats before any is judged: float64 energies would empty the caches between them.
+            reports = [_step(sim, frozen, budget) for _ in range(repeat)]
+            taken[name, budget] = [judge(report) for report in reports]
+            tell(label, done, len(budgets))
+    if judge.best is not None:
+        tell(f"{frozen.scene.name}: checking the reference", 0, 1)
+        frozen.lower(judge.best)
+        tell(f"{frozen.scene.name}: checking the reference", 1, 1)
+    errors = frozen.errors(np.array([[step.energy for step in steps] for steps in taken.values()]))
+    return [_curve(frozen, *key, steps, row) for (key, steps), row in zip(taken.items(), errors, strict=True)]
+
+
+class _Step(NamedTuple):
+    energy: float
+    gradient: float
+    sweeps: int
+    ms: float
+    finite: bool
+
+
+class _Judge:
+    """Energy and gradient of results, in float64; remembers the best."""
+
+    def __init__(self, frozen: Frozen):
+        self.frozen = frozen
+        self.best: np.ndarray | None = None
+        self._lowest = np.inf
+        self._last: tuple[np.ndarray, float, float] | None = None
+        self._scale = float(np.linalg.norm(frozen.system.gradient(frozen.frame.start, frozen.frame))) or np.nan
+
+    def __call__(self, report: Report) -> _Step:
+        q = report.positions
+        if self._last is None or not np.array_equal(q, self._last[0]):  # repeats often have the same bits
+            self._last = (q, *self._evaluate(q.astype(np.float64)))
+        return _Step(*self._last[1:], report.sweeps, report.ms, report.finite)
+
+    def _evaluate(self, q: np.ndarray) -> tuple[float, float]:
+        if not np.isfinite(q).all():
+            return float("inf"), float("inf")
+        energy, gradient = self.frozen.system.evaluate(q, self.frozen.frame)
+        if energy < self._lowest:
+            self.best, self._lowest = q, energy
+        return energy, float(np.linalg.norm(gradient)) / self._scale
+
+
+def _step(sim: Simulation, frozen: Frozen, budget: Budget) -> Report:
+    frozen.restore(sim)
+    return sim.step(budget)
+
+
+def _curve(frozen: Frozen, name: str, budget: Budget, steps: Sequence[_Step], errors: np.ndarray) -> Curve:
+    _, gradients, sweeps, ms, finite = (np.array(column) for column in zip(*steps, strict=True))
+    return Curve(
+        *(frozen.scene.name, name, "frame", budget, frozen.scene.time_step),
+        *(np.full(len(steps), frozen.number), errors, gradients, sweeps, ms),
+        finite=bool(finite.all()),
+    )

@@ -1,0 +1,206 @@
+"""`vivace compare`: solvers against each other, live or on one frozen frame."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from .. import __version__
+from ..bench.compare import MEASURES, Curve, check_comparison, compare
+from ..bench.frozen import Frozen, compare_frozen, freeze, sweep_counts
+from ..bench.run import Progress
+from ..bench.statistics import median
+from ..errors import InputError
+from ..files import check_writable
+from ..kernels.team import check_threads
+from ..scenes import Scene
+from .arguments import add_common, add_target, list_of, positive, positive_int, scenes_of, solver_names
+from .console import err, out, progress, show_json, show_table
+
+BUDGETS_MS = (4.0, 8.0, 15.0, 25.0)
+LIVE = {"frames": 120, "samples": 8}  # options of one mode only, with their defaults
+FROZEN = {"most": 60, "repeat": 5}
+
+DETAILS = """Compare solvers on the same scenes, in one of two ways.
+
+--live (the default): every solver runs its own simulation under every budget, and its error is measured at some
+frames on the way. It shows what an audience would see.
+
+  vivace compare tablecloth --solvers vivace,jacobi --budgets-ms 4,8,15,25 --frames 60 --out study
+
+--frame K: one frame is frozen, and every solver starts from the same state: frame K of a trajectory whose earlier
+frames are all converged. It is solved with 1, 2, 3, 5, 8 ... sweeps and timed, which gives the error a sweep and the
+error a millisecond, and once for each budget. It shows how fast a solver converges, and nothing else.
+
+  vivace compare tablecloth armadillo --solvers "vivace,vivace:refresh=1,ramp=0,jacobi" --frame 10 --out study
+
+Errors are told in two ways, 1 at the first guess and 0 at the minimum: of the energy, against a converged float64
+solution of the frame, and as the norm of the energy's gradient. They need not agree: what is stiff weighs more in the
+gradient. Solvers take options after a colon, and some take another solver in parentheses.
+
+Without --out a table is printed. --out makes a folder with errors.csv (every error), summary.png, settings.json (all
+that is needed to do it again, and the rows of --json) and errors.png (--live) or convergence.csv and convergence.png
+(--frame)."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_target(parser, several=True)
+    parser.add_argument(
+        "--solvers",
+        type=solver_names,
+        required=True,
+        metavar="A,B",
+        help="e.g. vivace,jacobi,gauss-seidel, or vivace:omega=1.5,ramp=0,jacobi; see 'vivace list solvers'",
+    )
+    budgets = parser.add_argument_group("budgets (either or both; default: --budgets-ms 4,8,15,25)")
+    budgets.add_argument("--budgets-ms", type=list_of(positive), metavar="B,B", help="milliseconds a step")
+    budgets.add_argument("--iterations", type=list_of(positive_int), metavar="K,K", help="sweeps a step")
+    mode = parser.add_argument_group("mode").add_mutually_exclusive_group()
+    mode.add_argument("--live", action="store_true", help="every solver runs its own simulation (default)")
+    mode.add_argument("--frame", type=positive_int, metavar="K", help="freeze frame K (from 1); all start from there")
+    live = parser.add_argument_group("with --live")
+    live.add_argument("--frames", type=positive_int, metavar="N", help="steps of each run (default 120)")
+    live.add_argument("--samples", type=positive_int, metavar="E", help="frames whose error is measured (default 8)")
+    frozen = parser.add_argument_group("with --frame")
+    frozen.add_argument("--most", type=positive_int, metavar="K", help="longest solve, in sweeps (default 60)")
+    frozen.add_argument(
+        "--repeat", type=positive_int, metavar="R", help="solves, of which the median counts (default 5)"
+    )
+    parser.add_argument("--measure", choices=list(MEASURES), default="energy", help="what plots show (default energy)")
+    parser.add_argument("--out", metavar="DIR", help="folder for tables and plots")
+    add_common(parser)
+
+
+def compare_solvers(arguments: argparse.Namespace) -> None:
+    _settle(arguments)
+    scenes = scenes_of(arguments)
+    check_comparison(arguments.solvers, arguments.budgets_ms, arguments.iterations)
+    threads = check_threads(arguments.threads)
+    folder = Path(arguments.out) if arguments.out else None
+    if folder is not None:
+        from ..bench.study import FRAME_FILES, LIVE_FILES, write_study
+
+        for name in FRAME_FILES if arguments.frame else LIVE_FILES:
+            check_writable(folder / name)
+    settings = _settings(arguments, scenes, threads)
+    with progress(arguments.quiet or arguments.json) as tell:
+        curves, frozen = (_frozen if arguments.frame else _live)(arguments, scenes, tell)
+    if frozen:
+        settings["references"] = {state.scene.name: _reference(state) for state in frozen}
+    written = write_study(folder, curves, settings, measure=arguments.measure) if folder else []
+    if arguments.json:
+        return show_json([curve.row() for curve in curves])
+    for scene in scenes:
+        _show(arguments, scene, [curve for curve in curves if curve.scene == scene.name])
+    for path in written:
+        out.print(f"wrote {path}", soft_wrap=True)
+    for state in frozen:
+        if not state.telling:
+            err.print(f"note: {_note(state)}", soft_wrap=True)
+    return None
+
+
+def _settle(arguments: argparse.Namespace) -> None:
+    """Defaults that depend on the mode and on each other; refuses what would be ignored."""
+    if not arguments.solvers or arguments.budgets_ms == [] or arguments.iterations == []:
+        raise InputError("compare needs at least one solver and one budget")
+    if arguments.budgets_ms is None:
+        arguments.budgets_ms = [] if arguments.iterations else list(BUDGETS_MS)
+    arguments.iterations = arguments.iterations or []
+    others = LIVE if arguments.frame else FROZEN
+    for name in others:
+        if getattr(arguments, name) is not None:
+            this, that = ("--frame", "--live") if arguments.frame else ("--live", "--frame")
+            raise InputError(f"--{name} belongs to {that} and does nothing with {this}; leave one of them out")
+    for name, default in (FROZEN if arguments.frame else LIVE).items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, default)
+
+
+def _live(arguments: argparse.Namespace, scenes: Sequence[Scene], tell: Progress) -> tuple[list[Curve], list[Frozen]]:
+    curves: list[Curve] = []
+    for scene in scenes:
+        curves += compare(
+            *(scene, arguments.solvers, arguments.budgets_ms),
+            iterations=arguments.iterations,
+            frames=arguments.frames,
+            samples=arguments.samples,
+            threads=arguments.threads,
+            seed=arguments.seed,
+            progress=tell,
+        )
+    return curves, []
+
+
+def _frozen(arguments: argparse.Namespace, scenes: Sequence[Scene], tell: Progress) -> tuple[list[Curve], list[Frozen]]:
+    curves: list[Curve] = []
+    states = []
+    for scene in scenes:
+        states.append(freeze(scene, arguments.frame, progress=tell))
+        curves += compare_frozen(
+            *(states[-1], arguments.solvers, arguments.budgets_ms),
+            iterations=sorted({*sweep_counts(arguments.most), *arguments.iterations}),
+            repeat=arguments.repeat,
+            threads=arguments.threads,
+            seed=arguments.seed,
+            progress=tell,
+        )
+    return curves, states
+
+
+def _reference(frozen: Frozen) -> dict[str, object]:
+    return {key: getattr(frozen.reference, key) for key in ("energy", "gradient", "iterations", "converged")}
+
+
+def _note(frozen: Frozen) -> str:
+    why = "the first guess is already the answer" if frozen.reference.converged else "the reference did not converge"
+    return f"{frozen.scene.name}, frame {frozen.number}: there is no relative error, because {why}"
+
+
+def _settings(arguments: argparse.Namespace, scenes: Sequence[Scene], threads: int) -> dict[str, object]:
+    """All that is needed to make this comparison again. Of one scene, its own settings stand on the first level."""
+    one = {"target": arguments.targets[0], **scenes[0].settings} if len(scenes) == 1 else {}
+    options = {"frame": arguments.frame, **{name: getattr(arguments, name) for name in FROZEN}}
+    if not arguments.frame:
+        options = {name: getattr(arguments, name) for name in LIVE}
+    return {
+        "version": __version__,
+        "mode": "frame" if arguments.frame else "live",
+        **one,
+        "targets": arguments.targets,
+        "scenes": {scene.name: scene.settings for scene in scenes},
+        **{name: getattr(arguments, name) for name in ("solvers", "budgets_ms", "iterations", "measure", "seed")},
+        **options,
+        "threads": threads,
+    }
+
+
+def _show(arguments: argparse.Namespace, scene: Scene, curves: Sequence[Curve]) -> None:
+    asked = [c for c in curves if c.budget.ms is not None or c.budget.iterations in arguments.iterations]
+    what = f"frame {arguments.frame}" if arguments.frame else f"{arguments.frames} frames"
+    title = f"{scene.name}: {scene.model.n} vertices, {what}, h = {scene.time_step * 1e3:.3g} ms"
+    if asked:
+        rows = [curve.row() for curve in asked]
+        columns = list(rows[0])[5:]
+        show_table(
+            title,
+            ["solver", "budget", *(column.replace("_", " ") for column in columns)],
+            [[c.solver, c.label, *(row[k] for k in columns)] for c, row in zip(asked, rows, strict=True)],
+        )
+    if arguments.frame:
+        _show_convergence(title, curves, arguments.measure)
+
+
+def _show_convergence(title: str, curves: Sequence[Curve], measure: str) -> None:
+    counts = sorted({curve.budget.iterations for curve in curves if curve.budget.iterations is not None})
+    lines: dict[str, list] = {}
+    for count in counts:
+        for curve in curves:
+            if curve.budget.iterations == count:
+                lines.setdefault(curve.solver, []).append(median(curve.measured(measure)))
+    show_table(
+        f"{title}: {MEASURES[measure]} after so many sweeps",
+        ["solver", *map(str, counts)],
+        [[solver, *errors] for solver, errors in lines.items()],
+    )

@@ -1,0 +1,117 @@
+"""Chebyshev's semi-iterative method over the corrections of any solver [fratarcangeli2018, section 2; wang2015].
+
+    q^(k+1) = ω_(k+1) (γ (q̂^(k+1) - q^(k)) + q^(k) - q^(k-1)) + q^(k-1)        Eq. 26
+    ω = 1 for the first S iterations, then 2/(2 - ρ²), then 4/(4 - ρ² ω)        Alg. 1
+
+Alg. 1 as printed has ω_1 = 2/(2 - ρ²) for S = 0, where Eq. 24 has ω_1 = 1; there is no q^(-1) to look back to, so the
+first iteration is always plain here, and then the two agree.
+
+ρ is the course's hand-tuned number: too small gives little, too large oscillates and diverges. Here it may be "auto":
+`tuning.tuned_rho` finds it in a pre-simulation, and at run time the solver watches itself: see
+`kernels.acceleration.chebyshev_weight`. With a number and watch=False it is the course's method to the letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..checks import is_number, is_whole
+from ..errors import InputError
+from ..kernels.acceleration import (
+    BLOCK,
+    GAMMA,
+    RESTARTS,
+    RHO,
+    STATE_SIZE,
+    chebyshev_step,
+    chebyshev_weight,
+    product_blocks,
+)
+from ..kernels.team import Phase
+from ..system import System
+from .base import SOLVERS
+from .correcting import Accelerated, blocks_of
+from .layout import Layout
+from .plan import Step
+
+AUTO = "auto"
+
+
+@SOLVERS.register("chebyshev")
+@dataclass(eq=False)
+class Chebyshev(Accelerated):
+    """Chebyshev acceleration of another solver: chebyshev(jacobi), chebyshev(direct), chebyshev(multigrid), ...
+
+    inner    the solver that makes the corrections; sweeping solvers make a forward and a backward sweep of them
+    rho      estimate of the spectral radius, [0, 1), or "auto": tuned in a pre-simulation when the solver is prepared
+    delay    iterations before acceleration begins (S)
+    gamma    under-relaxation, (0, 1]
+    watch    begin anew with a smaller rho when the residual exceeds what it was at the start (always, with rho="auto")
+    horizon  iterations a step that "auto" tunes rho for
+    """
+
+    inner: str = "jacobi"
+    rho: float | str = AUTO
+    delay: int = 10
+    gamma: float = 1.0
+    watch: bool = True
+    horizon: int = 60
+
+    wrapper = "chebyshev"
+
+    def __post_init__(self) -> None:
+        if self.rho != AUTO and not (is_number(self.rho) and 0 <= self.rho < 1):  # type: ignore[operator]
+            raise InputError(f"rho must be 'auto' or lie in [0, 1), not {self.rho!r}")
+        if not is_whole(self.delay) or not 0 <= self.delay <= 10_000:
+            raise InputError(f"delay must be a whole number of iterations from 0 to 10000, not {self.delay!r}")
+        if not is_number(self.gamma) or not 0 < self.gamma <= 1:
+            raise InputError(f"the under-relaxation gamma must lie in (0, 1], not {self.gamma!r}")
+        if not is_whole(self.horizon) or not 1 <= self.horizon <= 10_000:
+            raise InputError(f"horizon must be a whole number of iterations from 1 to 10000, not {self.horizon!r}")
+        self._adopt(self.inner)
+
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Step], Sequence[Step]]:
+        n = layout.n
+        old, best = (np.zeros((n, 4), np.float32) for _ in range(2))
+        self._state, partial = np.zeros(STATE_SIZE), blocks_of(n)
+        rho = 0.0 if self.rho == AUTO else float(self.rho)
+        self._settings = np.array([rho, self.delay, self.gamma, float(self.watch or self.rho == AUTO)])
+        state = self._state
+        return [], [
+            Phase(product_blocks, (e, r, partial, state), 0, n, grain=BLOCK),
+            Phase(chebyshev_weight, (partial, state, self._settings), 0, 1, serial=True),
+            Phase(chebyshev_step, (layout.q, e, old, best, state), 0, n),
+        ]
+
+    def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        super().prepare(system, threads=threads, seed=seed)
+        if self.rho == AUTO:
+            from .tuning import tuned_rho
+
+            self.used_rho = tuned_rho(self, system)
+
+    @property
+    def used_rho(self) -> float:
+        """ρ in use: the one given, or the one found."""
+        return float(self._settings[0])
+
+    @used_rho.setter
+    def used_rho(self, rho: float) -> None:
+        self._settings[0] = rho
+        self._state[GAMMA] = 0.0  # what an earlier step learnt about another ρ does not count
+
+    @property
+    def watching(self) -> bool:
+        return bool(self._settings[3])
+
+    @watching.setter
+    def watching(self, value: bool) -> None:
+        self._settings[3] = float(value)
+
+    def note(self) -> str:
+        restarts = int(self._state[RESTARTS])
+        own = f"ρ reduced to {self._state[RHO]:.6g} ({restarts} restarts)" if restarts else ""
+        return "; ".join(part for part in (own, self.corrector.correction_note()) if part)

@@ -1,0 +1,161 @@
+"""Solvers that iterate: project the constraints, take the residual r, correct by e ≈ Y⁻¹ r, make a step of it.
+
+How e is found (one Jacobi iteration, a forward and a backward sweep, a V-cycle, a factorisation) and what is made of it
+(added, or accelerated by Chebyshev's weights, conjugate gradients or L-BFGS) are independent choices. A `Corrector` is
+the first; a `CorrectingSolver` is the second around a corrector.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import InputError
+from ..kernels.acceleration import BLOCK, add_correction
+from ..kernels.linear import backward_sweep, forward_from_zero
+from ..kernels.sweep import store_residual
+from ..kernels.team import Phase
+from ..kernels.vectors import watch
+from ..system import System
+from .base import SOLVERS, Deadline, Outcome, Solver, make_solver
+from .layout import Layout
+from .plan import Plan, Step
+
+
+class Corrector(ABC):
+    """Finds e with Y e ≈ r: linear in r and, for all that accelerate it, symmetric."""
+
+    @abstractmethod
+    def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
+        """The order in which vertices are stored, and swept."""
+
+    @abstractmethod
+    def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Step]:
+        """Steps that write e ≈ Y⁻¹ r; all arrays are (n, 4) float32 in visiting order."""
+
+    def adapt_correction(self, layout: Layout) -> bool:
+        """The diagonal has changed (`layout.adapt` has been called): go on with it, or say that it takes too long."""
+        return True
+
+    def has_more(self) -> bool:
+        """Whether `correction` would give better steps by now than it gave last time."""
+        return False
+
+    def begin_correction(self) -> None:
+        """Called before every solve."""
+
+    def correction_note(self) -> str:
+        """What a user should know about the last solve."""
+        return ""
+
+
+def symmetric_sweep(layout: Layout, pointers: np.ndarray | None, r: np.ndarray, e: np.ndarray) -> list[Phase]:
+    """A forward and a backward sweep from zero over colours (or, without `pointers`, one vertex after the other).
+
+    Alone, a forward sweep has complex eigenvalues; the two together are symmetric [fratarcangeli2018, section 2.2.1].
+    """
+    arrays = (layout.rows[4], layout.middle, layout.rows[5], layout.rows[6], layout.inverse, r, e)
+    if pointers is None:
+        return [Phase(kernel, arrays, 0, layout.n, serial=True) for kernel in (forward_from_zero, backward_sweep)]
+    colours = [(int(begin), int(end)) for begin, end in zip(pointers[:-1], pointers[1:], strict=True)]
+    forward = [Phase(forward_from_zero, arrays, *colour) for colour in colours]
+    return forward + [Phase(backward_sweep, arrays, *colour) for colour in reversed(colours)]
+
+
+def blocks_of(n: int, columns: int = 1) -> np.ndarray:
+    """Room for sums in blocks over n vertices."""
+    return np.zeros(-(-n // BLOCK) * columns)
+
+
+class CorrectingSolver(Solver):
+    """Adds the corrections of a `Corrector` to q; subclasses make more of them."""
+
+    layout: Layout | None = None
+
+    @property
+    def corrector(self) -> Corrector:
+        """Where e comes from: the solver itself, for those that are correctors."""
+        assert isinstance(self, Corrector)
+        return self
+
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Step], Sequence[Step]]:
+        """Steps before and after the correction: what is done with r, and what is made of e."""
+        return [], [Phase(add_correction, (layout.q, e), 0, layout.n)]
+
+    def note(self) -> str:
+        return self.corrector.correction_note()
+
+    def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        self.system = system
+        order = self.corrector.visiting_order(system, threads, seed)
+        self.colouring = getattr(self.corrector, "colouring", None)
+        self.layout = Layout(system, order, threads, refresh=1)
+        self._plan_steps()
+
+    def _plan_steps(self) -> None:
+        layout = self.layout
+        assert layout is not None
+        threads = layout.threads
+        r, e = (np.zeros((layout.n, 4), np.float32) for _ in range(2))
+        arrays = (*layout.rows, layout.tie, layout.base, layout.q, layout.square, r)
+        before, after = self.update_steps(layout, r, e)
+        residual = Phase(store_residual, arrays, 0, layout.n)
+        steps = [*layout.local_phases, residual, *before, *self.corrector.correction(layout, r, e), *after]
+        self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(2)
+        self._plan = Plan(steps, threads, np.array([1.0, 0.0]))
+        watched = (layout.square, self._monitor, self._tolerance)
+        self._watched_plan = Plan([*steps, Phase(watch, watched, 0, layout.n, serial=True)], threads, self._monitor)
+
+    def adapt(self, system: System) -> bool:
+        if self.layout is None or self.system is None or not system.shares_structure(self.system):
+            return False
+        self.layout.adapt(system)
+        self.system = system
+        return self.corrector.adapt_correction(self.layout)
+
+    def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        if self.layout is None:
+            raise InputError(f"solver {self.name!r} has not been prepared for a system")
+        if self.corrector.has_more():
+            self._plan_steps()
+        self.layout.load(start, constant)
+        self.corrector.begin_correction()
+        budget, plan = deadline.budget, self._plan
+        if budget.tolerance is not None:
+            plan = self._watched_plan
+            self._tolerance[:] = budget.tolerance, self.layout.resolution()
+            self._monitor[:] = 1.0, 0.0
+        sweeps = plan.run(budget.most_iterations, deadline.at_ns)
+        swept_ns = time.perf_counter_ns()
+        self.layout.store(out)
+        if budget.tolerance is not None and self._monitor[0] <= self._monitor[1]:
+            stopped = "tolerance"
+        else:
+            stopped = "iterations" if sweeps >= budget.most_iterations else "time"
+        return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, self.note())
+
+
+class Accelerated(CorrectingSolver):
+    """A wrapper: `inner` names the solver whose corrections it accelerates."""
+
+    inner: str = ""
+    wrapper: ClassVar[str] = ""
+
+    def _adopt(self, inner: object) -> None:
+        """Check and make the inner solver; the wrapper's name says both."""
+        solver = make_solver(inner)  # type: ignore[arg-type]
+        if not isinstance(solver, Corrector):
+            able = [name for name, cls in SOLVERS.items() if issubclass(cls, Corrector)]
+            raise InputError(
+                f"{self.wrapper} accelerates solvers that make linear corrections ({', '.join(able)}), not {inner!r}"
+            )
+        self._corrector = solver
+        self.name = f"{self.wrapper}({solver.name})"  # type: ignore[misc]
+
+    @property
+    def corrector(self) -> Corrector:
+        return self._corrector

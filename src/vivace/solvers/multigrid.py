@@ -1,0 +1,190 @@
+"""Multigrid: a V-cycle whose smoother is our coloured sweep, forward on the way down and backward on the way up.
+
+Sweeps remove the rough part of the error and leave the smooth one; a coarser level makes the smooth part rough again.
+[fratarcangeli2016, section 6] names it as future work. The hierarchy is PyAMG's (`hierarchy.py`); the cycle is compiled
+phases of the team: three coordinates at once, nothing allocated, symmetric because the two sweeps are each other's
+transposes, so Chebyshev, conjugate gradients and L-BFGS may accelerate it.
+
+Pins that come and go change the fine level at once and the coarse ones before the next cycle, by a few numbers for each
+changed vertex. Should a cycle raise the energy all the same, the rest of the step is made of sweeps alone, and the
+report says so.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..colouring import COLOURINGS, colour
+from ..errors import UnknownNameError
+from ..kernels.linear import (
+    add_prolonged,
+    add_prolonged_unless,
+    apply_dense,
+    backward_sweep,
+    forward_from_zero,
+    left_by_forward,
+    restrict_rows,
+)
+from ..kernels.team import Phase
+from ..system import System
+from .base import SOLVERS
+from .correcting import CorrectingSolver, Corrector, symmetric_sweep
+from .hierarchy import COARSENINGS, Hierarchy, Level, build
+from .judged import judged_steps
+from .layout import Layout
+from .ordering import morton_rank
+
+
+@SOLVERS.register("multigrid")
+@dataclass(eq=False)
+class Multigrid(CorrectingSolver, Corrector):
+    """V-cycles with coloured sweeps as smoother: linear in the number of vertices, and pins may change.
+
+    coarsening           "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation
+    colouring_algorithm  of the fine level (see `vivace list colourings`)
+    background           build the hierarchy in a thread of its own and sweep until it is there; with a budget of
+                         iterations the results then depend on when that is
+    """
+
+    coarsening: str = "energy"
+    colouring_algorithm: str = "greedy"
+    background: bool = False
+
+    name = "multigrid"
+    hierarchy: Hierarchy | None = None
+
+    def __post_init__(self) -> None:
+        if self.coarsening not in COARSENINGS:
+            raise UnknownNameError("coarsening", str(self.coarsening), COARSENINGS)
+        COLOURINGS[self.colouring_algorithm]
+        self.trouble = np.zeros(1)  # set by whoever finds that a cycle has raised the energy
+        self._builder: _Builder | None = None
+
+    # --- as a corrector -------------------------------------------------------------------------------------------
+
+    def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
+        graph = system.graph
+        self.colouring = colour(*graph, self.colouring_algorithm, seed=seed, threads=threads, check=False)
+        order, self._pointers = self.colouring.order(morton_rank(system.model.mesh.vertices))
+        self.hierarchy, self._builder = None, _Builder(system, order, self.coarsening, seed)
+        if self.background:
+            self._builder.start()
+        return order
+
+    def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
+        if self.hierarchy is None and self._builder is not None and (not self.background or self._builder.done):
+            self.hierarchy, self._builder = self._builder.result(), None
+        sweeps = symmetric_sweep(layout, self._pointers, r, e)
+        if self.hierarchy is None or self.hierarchy.down is None:
+            return sweeps
+        half = len(sweeps) // 2
+        left = np.zeros_like(r)
+        fine = (layout.rows[4], layout.middle, layout.rows[5], layout.rows[6], layout.inverse, r, e, left)
+        prolong, restrict = self.hierarchy.down
+        first = self.hierarchy.levels[0]
+        return [
+            *sweeps[:half],
+            Phase(left_by_forward, fine, 0, layout.n),
+            Phase(restrict_rows, (*restrict, left, first.r), 0, first.n),
+            *self._cycle(0),
+            Phase(add_prolonged_unless, (*prolong, first.e, e, self.trouble), 0, layout.n),
+            *sweeps[half:],
+        ]
+
+    def _cycle(self, depth: int) -> list[Phase]:
+        """Level `depth` and everything below it: e = A⁻¹ r on the coarsest, a V-cycle on the others."""
+        assert self.hierarchy is not None
+        levels, level = self.hierarchy.levels, self.hierarchy.levels[depth]
+        arrays = (level.at, level.middle, level.j, level.a, level.inverse, level.r, level.e, level.left)
+        colours = _colours(level)
+        forward = [Phase(forward_from_zero, arrays, *colour) for colour in colours]
+        backward = [Phase(backward_sweep, arrays, *colour) for colour in reversed(colours)]
+        if depth == len(levels) - 1 and not len(self.hierarchy.dense):
+            return [*forward, *backward]
+        if depth == len(levels) - 1:
+            return [Phase(apply_dense, (self.hierarchy.dense.reshape(-1), level.r, level.e), 0, level.n)]
+        below = levels[depth + 1]
+        return [
+            *forward,
+            Phase(left_by_forward, arrays, 0, level.n),
+            Phase(restrict_rows, (*level.restrict, level.left, below.r), 0, below.n),
+            *self._cycle(depth + 1),
+            Phase(add_prolonged, (*level.prolong, below.e, level.e), 0, level.n),
+            *backward,
+        ]
+
+    def adapt_correction(self, layout: Layout) -> bool:
+        if self.hierarchy is not None:
+            self.hierarchy.adapt(layout.system.diagonal)
+        return True
+
+    def has_more(self) -> bool:
+        return self._builder is not None and self._builder.done
+
+    def begin_correction(self) -> None:
+        self.trouble[0] = 0.0
+
+    def correction_note(self) -> str:
+        if self.trouble[0]:
+            return "a V-cycle raised the energy: sweeps only for the rest of the step"
+        if self._builder is not None:
+            return f"sweeps only: {self._builder.status}"
+        return ""
+
+    # --- as a solver of its own -----------------------------------------------------------------------------------
+
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray):
+        self._state, before, after = judged_steps(layout, r, e, memory=0, trouble=self.trouble)
+        return before, after
+
+
+def _colours(level: Level) -> list[tuple[int, int]]:
+    return [(int(a), int(b)) for a, b in zip(level.pointers[:-1], level.pointers[1:], strict=True)]
+
+
+class _Builder:
+    """Builds a hierarchy when asked to, or in a thread of its own."""
+
+    def __init__(self, system: System, order: np.ndarray, coarsening: str, seed: int):
+        self._arguments = system.matrix, order, coarsening, seed
+        self._thread: threading.Thread | None = None
+        self._result: Hierarchy | None = None
+        self._error: BaseException | None = None
+        self._stage, self._begin = "", time.perf_counter()
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._build, name="vivace-hierarchy", daemon=True)
+        self._thread.start()
+
+    def _build(self) -> None:
+        matrix, order, coarsening, seed = self._arguments
+        try:
+            self._result = build(matrix, order, coarsening=coarsening, seed=seed, progress=self._tell)
+        except BaseException as error:  # shown where the result is asked for
+            self._error = error
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        self._stage = f"{what}, level {done} of about {total}"
+
+    @property
+    def done(self) -> bool:
+        return self._result is not None or self._error is not None
+
+    @property
+    def status(self) -> str:
+        return f"the hierarchy is being built ({self._stage}, {time.perf_counter() - self._begin:.1f} s)"
+
+    def result(self) -> Hierarchy:
+        if self._thread is not None:
+            self._thread.join()
+        elif not self.done:
+            self._build()
+        if self._error is not None:
+            raise self._error
+        assert self._result is not None
+        return self._result
