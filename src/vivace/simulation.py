@@ -244,12 +244,17 @@ class Simulation:
             *(self.system, frame, self._q.copy()),
         )
 
-    def prepare(self) -> bool:
-        """Colour and lay out now rather than in the first step; whether there was anything to do."""
-        if self.solver.system is self.system or self.solver.adapt(self.system):
-            return False
-        self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
-        return True
+    def prepare(self, *, wait: bool = False) -> bool:
+        """Colour and lay out now rather than in the first step; whether there was anything to do.
+
+        `wait`: also for what the solver sets up in the background, while steps could already be made.
+        """
+        new = self.solver.system is not self.system and not self.solver.adapt(self.system)
+        if new:
+            self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
+        if wait:
+            self.solver.wait()
+        return new
 
     def _adopt(self, model: Model, h: float) -> None:
         """A new model or time step: a new system, for which the solver prepares in the next step."""

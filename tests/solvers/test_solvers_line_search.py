@@ -31,7 +31,7 @@ def test_first_step_that_falls_enough(control, shrink, scale):
 
 
 def test_without_control_equal_is_not_enough():
-    """ε = q²/2 and d = -2 q: a full step only changes sides, for ever if it were accepted; half of it is the minimum."""
+    """ε = q²/2 and d = -2 q: a full step only changes sides, again and again if accepted; half of it is right."""
     q = np.array([1.0])
     found = backtrack(lambda x: (0.5 * float(x @ x), None), q, -2 * q, 0.5, control=0.0)
     assert found.step == 0.5

@@ -83,7 +83,7 @@ def test_extreme_time_steps(name, h, solver):
     if (solver, name) == ("jacobi", "cube"):
         solver = "jacobi:omega=0.4"  # at 1 it may diverge on tetrahedra, and says so
     sim = Simulation(scene.model, solver=solver, budget=Budget(iterations=8), time_step=h, threads=1)
-    for _ in range(30):
+    for _ in range(5 if solver == "newton" else 30):
         assert sim.step().finite
         assert np.isfinite(sim.velocities).all()
 
@@ -118,7 +118,7 @@ def test_coincident_vertices(name, solver):
     for budget in (1, 20):
         sim = scene.simulate(solver=solver, budget=Budget(iterations=budget), threads=1)
         sim.positions = np.full((scene.model.n, 3), 0.25)
-        for _ in range(50):
+        for _ in range(2 if solver == "newton" else 50):  # its iterations are few and slow
             assert sim.step().finite
             assert np.isfinite(sim.velocities).all()
 

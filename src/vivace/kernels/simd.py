@@ -244,6 +244,14 @@ def transpose4(typingctx, a, b, c, d):
     return types.UniTuple(float4, 4)(a, b, c, d), codegen
 
 
+@intrinsic
+def yzx4(typingctx, a):
+    """(y, z, x, w) of a = (x, y, z, w)."""
+    if a != float4:
+        return None
+    return float4(a), lambda context, builder, sig, args: _shuffle(builder, args[0], args[0], (1, 2, 0, 3))
+
+
 def _call_vector(builder, name, args):
     """LLVM's intrinsic of that name on vectors."""
     kind = ir.FunctionType(_VECTOR, [_VECTOR] * len(args))

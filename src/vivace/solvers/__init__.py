@@ -1,6 +1,19 @@
 """Who decides the next iterate. One file a solver; `base` tells how to write another."""
 
-from . import chebyshev, direct, gauss_seidel, jacobi, lbfgs, multigrid, newton, pcg, vivace, weighted_jacobi
+from . import (
+    auto,
+    block_descent,
+    chebyshev,
+    direct,
+    gauss_seidel,
+    jacobi,
+    lbfgs,
+    multigrid,
+    newton,
+    pcg,
+    vivace,
+    weighted_jacobi,
+)
 from .base import SOLVERS, Budget, Deadline, Outcome, Solver, make_solver, options_of
 from .reference import Reference, minimise, relative_error
 
@@ -11,18 +24,20 @@ __all__ = [
     "Outcome",
     "Reference",
     "Solver",
+    "auto",
+    "block_descent",
     "chebyshev",
     "direct",
-    "lbfgs",
-    "multigrid",
-    "pcg",
-    "weighted_jacobi",
     "gauss_seidel",
     "jacobi",
+    "lbfgs",
     "make_solver",
     "minimise",
+    "multigrid",
     "newton",
     "options_of",
+    "pcg",
     "relative_error",
     "vivace",
+    "weighted_jacobi",
 ]

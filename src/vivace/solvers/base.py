@@ -107,6 +107,9 @@ class Solver(ABC):
         """
         return False
 
+    def wait(self) -> None:  # noqa: B027
+        """Finish what `prepare` has left to the background, if anything."""
+
     @abstractmethod
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Minimise the step's energy from the first guess `start`; write the positions to `out`.

@@ -54,12 +54,13 @@ class BlockDescent(SweepingSolver):
         return order
 
     def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
-        spring_w, soft = self._springs(layout)
+        springs, soft = self._springs(layout)
         slot_at, shares, scales, tets = self._shares(layout)
         rest = (layout.system.diagonal[layout.order] - soft - tets).astype(np.float32)
-        settings = np.array([self.omega, self.damping], np.float32)
+        omega = np.array([self.omega], np.float32)
+        dampings = np.array([1.0, self.damping] if tets.any() else [self.damping], np.float32)
         state = (layout.tie, layout.inverse, layout.base, layout.q, layout.square)
-        arrays = (*layout.rows, *state, spring_w, rest, slot_at, shares, scales, settings)
+        arrays = (*springs[:4], *layout.rows[4:], *state, springs[4], rest, slot_at, shares, scales, omega, dampings)
         assert self.colouring is not None
         ends = np.cumsum(self.colouring.sizes)
         return [Phase(sweep_blocks, arrays, int(end - size), int(end)) for size, end in zip(self.colouring.sizes, ends)]
@@ -71,7 +72,18 @@ class BlockDescent(SweepingSolver):
         at, other, number = pair_springs(layout.n, pairs)
         _, _, w = spring_rows(layout.order, layout.rank, at, other, weights[number], np.ones(len(number)))
         total = np.bincount(pairs.ravel(), np.repeat(weights, 2), minlength=layout.n)
-        return w, total[layout.order]
+        at, j, *values = (*layout.rows[:4], w)
+        counts = np.diff(at)
+        room = -(-counts // 4) * 4
+        to = np.concatenate([[0], np.cumsum(room)]).astype(np.int32)
+        where = np.arange(at[-1]) + np.repeat(to[:-1] - at[:-1], counts)
+        out = [to, np.repeat(np.arange(layout.n, dtype=np.int32), room)]
+        out[1][where] = j[: at[-1]]
+        for v in values:
+            p = np.zeros(to[-1], np.float32)
+            p[where] = v[: at[-1]]
+            out.append(p)
+        return out, total[layout.order]
 
     def _shares(self, layout):
         for phase in layout.local_phases:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -41,11 +42,14 @@ class Corrector(ABC):
         """The diagonal has changed (`layout.adapt` has been called): go on with it, or say that it takes too long."""
         return True
 
+    def wait_for_correction(self) -> None:  # noqa: B027
+        """Finish what is being set up in the background."""
+
     def has_more(self) -> bool:
         """Whether `correction` would give better steps by now than it gave last time."""
         return False
 
-    def begin_correction(self) -> None:
+    def begin_correction(self) -> None:  # noqa: B027
         """Called before every solve."""
 
     def correction_note(self) -> str:
@@ -61,7 +65,7 @@ def symmetric_sweep(layout: Layout, pointers: np.ndarray | None, r: np.ndarray, 
     arrays = (layout.rows[4], layout.middle, layout.rows[5], layout.rows[6], layout.inverse, r, e)
     if pointers is None:
         return [Phase(kernel, arrays, 0, layout.n, serial=True) for kernel in (forward_from_zero, backward_sweep)]
-    colours = [(int(begin), int(end)) for begin, end in zip(pointers[:-1], pointers[1:], strict=True)]
+    colours = [(int(begin), int(end)) for begin, end in pairwise(pointers)]
     forward = [Phase(forward_from_zero, arrays, *colour) for colour in colours]
     return forward + [Phase(backward_sweep, arrays, *colour) for colour in reversed(colours)]
 
@@ -109,6 +113,9 @@ class CorrectingSolver(Solver):
         self._plan = Plan(steps, threads, np.array([1.0, 0.0]))
         watched = (layout.square, self._monitor, self._tolerance)
         self._watched_plan = Plan([*steps, Phase(watch, watched, 0, layout.n, serial=True)], threads, self._monitor)
+
+    def wait(self) -> None:
+        self.corrector.wait_for_correction()
 
     def adapt(self, system: System) -> bool:
         if self.layout is None or self.system is None or not system.shares_structure(self.system):

@@ -5,8 +5,9 @@ w Aᵀ (z - p(z)), z = A q, because p is the nearest point and its own derivativ
 
     w Aᵀ C A,     C = I - ∂p/∂z     (r rows of 3 coordinates each)
 
-C is symmetric and at most I, but may have negative eigenvalues (a compressed spring gives way sideways). They are set to
-zero, constraint by constraint, and the sum is positive definite whatever the state: a direction of descent.
+C is symmetric and at most I, but may have negative eigenvalues (a compressed spring gives way sideways). They are set
+to zero, constraint by constraint, so that the sum is positive definite whatever the state: then Newton's direction
+leads down.
 """
 
 from __future__ import annotations

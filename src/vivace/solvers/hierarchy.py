@@ -173,8 +173,8 @@ class _numpy_seed:
         self.seed = seed
 
     def __enter__(self) -> None:
-        self.state = np.random.get_state()
-        np.random.seed(self.seed % 2**32)
+        self.state = np.random.get_state()  # noqa: NPY002
+        np.random.seed(self.seed % 2**32)  # noqa: NPY002
 
     def __exit__(self, *error) -> None:
-        np.random.set_state(self.state)
+        np.random.set_state(self.state)  # noqa: NPY002

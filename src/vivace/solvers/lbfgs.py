@@ -1,4 +1,4 @@
-"""L-BFGS over the corrections of any solver: the quasi-Newton method of [liu2017], with more than a direct solver inside.
+"""L-BFGS over the corrections of any solver: the quasi-Newton method of [liu2017], whatever solver is inside.
 
 Projective dynamics takes every constraint to be as stiff across its direction as along it, and so advances slowly where
 cloth folds or a body turns. The last few steps and residuals tell where. They cost no further projection, no parameter
@@ -33,7 +33,7 @@ class LBFGS(Accelerated):
     """
 
     inner: str = "multigrid"
-    memory: int = 5
+    memory: int = 3
     keep: bool = False
 
     wrapper = "lbfgs"

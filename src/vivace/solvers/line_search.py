@@ -48,8 +48,8 @@ def backtrack(
               because equality would let a method swing between two states for ever
     shrink    γ, (0, 1)
     smallest  give up below this step, > 0
-    slack     what rounding may add to an energy. With none, gains can no longer be seen from about 1e-8 of the
-              minimum's distance on, where a direction may still be good for as many digits again
+    slack     what rounding may add to an energy. ε is flat at its minimum: without slack nothing is seen to fall when
+              half of the positions' digits are right, and Newton's method could still find the others
 
     None if no step is good enough: on a direction of descent that is rounding. An energy that is infinite or not a
     number (a state outside the energy's domain) counts as too high.
@@ -58,7 +58,7 @@ def backtrack(
         raise InputError(f"the control parameter of a line search must lie in [0, 1), not {control!r}")
     if not is_number(shrink) or not 0 < shrink < 1:
         raise InputError(f"a line search shrinks its step by a factor in (0, 1), not {shrink!r}")
-    if not is_number(smallest) or not 0 < smallest:
+    if not is_number(smallest) or not smallest > 0:
         raise InputError(f"the smallest step of a line search must be positive, not {smallest!r}")
     step = first
     while step >= smallest:

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -79,6 +80,7 @@ class Multigrid(CorrectingSolver, Corrector):
     def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
         if self.hierarchy is None and self._builder is not None and (not self.background or self._builder.done):
             self.hierarchy, self._builder = self._builder.result(), None
+            self.hierarchy.adapt(layout.system.diagonal)  # pins may have changed while it was being built
         sweeps = symmetric_sweep(layout, self._pointers, r, e)
         if self.hierarchy is None or self.hierarchy.down is None:
             return sweeps
@@ -123,6 +125,10 @@ class Multigrid(CorrectingSolver, Corrector):
             self.hierarchy.adapt(layout.system.diagonal)
         return True
 
+    def wait_for_correction(self) -> None:
+        if self._builder is not None:
+            self._builder.wait()
+
     def has_more(self) -> bool:
         return self._builder is not None and self._builder.done
 
@@ -144,7 +150,7 @@ class Multigrid(CorrectingSolver, Corrector):
 
 
 def _colours(level: Level) -> list[tuple[int, int]]:
-    return [(int(a), int(b)) for a, b in zip(level.pointers[:-1], level.pointers[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in pairwise(level.pointers)]
 
 
 class _Builder:
@@ -179,10 +185,13 @@ class _Builder:
     def status(self) -> str:
         return f"the hierarchy is being built ({self._stage}, {time.perf_counter() - self._begin:.1f} s)"
 
-    def result(self) -> Hierarchy:
+    def wait(self) -> None:
         if self._thread is not None:
             self._thread.join()
-        elif not self.done:
+
+    def result(self) -> Hierarchy:
+        self.wait()
+        if not self.done:
             self._build()
         if self._error is not None:
             raise self._error

@@ -1,7 +1,7 @@
 """ρ without a human: what [fratarcangeli2018, section 2.2.1] does by hand, done by a pre-simulation.
 
-The course runs the plain iteration, takes ρ = ‖e^(K)‖ / ‖e^(K-1)‖, and then adjusts it by hand until oscillation shows. Here
-the scene falls from rest for a few steps; on the last of them ρ is moved by [fratarcangeli2018, Eq. 37],
+The course runs the plain iteration, takes ρ = ‖e^(K)‖ / ‖e^(K-1)‖, and then adjusts it by hand until oscillation shows.
+Here the scene falls from rest for a few steps; on the last of them ρ is moved by [fratarcangeli2018, Eq. 37],
 1 - ρ ← (1 ± ε)(1 - ρ), first in large steps and then in the course's of 5 %, as long as K iterations end at a lower
 energy. ρ depends on K: the more iterations, the larger it may be.
 """

@@ -1,0 +1,108 @@
+"""`auto`: the solver to use when nobody wants to choose one.
+
+Two solvers are never far from the best: L-BFGS over multigrid and L-BFGS over a factorisation. They share all but the
+correction, so the choice is between many good corrections and fewer exact ones in the same time. A small model says
+how long each takes; its coefficients were measured (`benchmarks/solvers.py --only model` prints them) and stand here,
+so that the choice, and with it the result, is the same on every run and every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..colouring import Colouring
+from ..system import System
+from .base import SOLVERS, Deadline, Outcome, Solver, make_solver
+
+MULTIGRID, DIRECT = "lbfgs(multigrid)", "lbfgs(direct)"
+BIG_MULTIGRID = "lbfgs(multigrid:background=True)"
+
+# Milliseconds on two threads: a + b x + c x y, by what they are proportional to.
+PASS_MS = {"vertex": 2.0e-5, "entry": 1.0e-6, "spring": 1.0e-6, "projected": 8.0e-6}  # projections, residual, steps
+CYCLE_MS = {"once": 0.06, "entry": 2.2e-6}
+SOLVE_MS = {"once": 0.05, "surface": 2.2e-6, "volume": 3.5e-7}  # x n log2 n, x n^(4/3) log2 n
+GOOD_AS = 1.6  # cycles that are worth one exact correction, after the first few
+BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
+SETTLED = 30  # steps without a change of the matrix after which a factorisation is worth having again
+
+
+@dataclass(eq=False)
+class Costs:
+    """What the model expects of one iteration (ms)."""
+
+    multigrid: float
+    direct: float
+
+    @classmethod
+    def of(cls, system: System) -> Costs:
+        n, entries = system.n, system.off.nnz
+        springs = sum(len(group) for group in system.springs)
+        projected = sum(len(group) for group in system.projected)
+        shared = n * PASS_MS["vertex"] + entries * PASS_MS["entry"]
+        shared += springs * PASS_MS["spring"] + projected * PASS_MS["projected"]
+        volume = system.model.mesh.is_volumetric
+        growth = np.log2(max(n, 2)) * (n ** (4 / 3) if volume else n)
+        solve = SOLVE_MS["once"] + growth * SOLVE_MS["volume" if volume else "surface"]
+        return cls(shared + CYCLE_MS["once"] + entries * CYCLE_MS["entry"], shared + solve)
+
+
+@SOLVERS.register("auto")
+@dataclass(eq=False)
+class Auto(Solver):
+    """The best of the others by size, dimension, budget and how often the matrix changes: the default."""
+
+    name = "auto"
+
+    def __post_init__(self) -> None:
+        self._solvers: dict[str, Solver] = {}
+        self._calm = SETTLED  # steps since the matrix last changed
+        self.chosen: str | None = None  # name of the solver that made the last step
+
+    def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        self.system, self._threads, self._seed = system, threads, seed
+        self._costs = Costs.of(system)
+        self._solvers.clear()
+        self._calm = SETTLED
+        self._ready(self.choice(None))
+
+    def adapt(self, system: System) -> bool:
+        if self.system is None or not system.shares_structure(self.system):
+            return False
+        self.system, self._calm = system, 0
+        return True
+
+    def choice(self, budget_ms: float | None) -> str:
+        """The name of the solver for a step of that many milliseconds (None: not limited by time)."""
+        costs = self._costs
+        if self._calm < SETTLED or costs.direct > GOOD_AS * costs.multigrid:
+            return MULTIGRID
+        if budget_ms is not None and costs.direct > budget_ms > costs.multigrid:
+            return MULTIGRID  # not even one exact correction fits
+        return DIRECT
+
+    def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        name = self.choice(deadline.budget.ms)
+        self._calm += 1
+        solver = self._ready(name)
+        if deadline.budget.ms is None:
+            solver.wait()  # the result must not depend on when a hierarchy is there
+        self.chosen = name
+        return solver.solve(start, constant, out, deadline)
+
+    def wait(self) -> None:
+        for solver in self._solvers.values():
+            solver.wait()
+
+    def _ready(self, name: str) -> Solver:
+        """The solver of that name, prepared for the current system."""
+        assert self.system is not None
+        solver = self._solvers.get(name)
+        if solver is None:
+            big = name == MULTIGRID and self.system.n >= BIG
+            solver = self._solvers[name] = make_solver(BIG_MULTIGRID if big else name)
+        if solver.system is not self.system and not solver.adapt(self.system):
+            solver.prepare(self.system, threads=self._threads, seed=self._seed)
+        self.colouring: Colouring | None = solver.colouring
+        return solver
