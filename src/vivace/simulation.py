@@ -95,11 +95,11 @@ class Report:
 class Simulation:
     """A model in motion.
 
-        sim = Simulation(model, solver="vivace", budget=Budget(ms=8), time_step=1 / 30)
+        sim = Simulation(model, budget=Budget(ms=8), time_step=1 / 30)
         report = sim.step()
         sim.positions
 
-    solver     a name, "name:option=value", ("name", {options}) or a Solver
+    solver     a name, "name:option=value", "name(inner)", ("name", {options}) or a Solver
     budget     a Budget, or a number of milliseconds
     time_step  h (s)
     threads    default: one for each core. The result does not depend on it (with a budget of iterations)
@@ -110,7 +110,7 @@ class Simulation:
         self,
         model: Model,
         *,
-        solver: str | tuple[str, dict] | Solver = "vivace",
+        solver: str | tuple[str, dict] | Solver = "auto",
         budget: Budget | float = 8.0,
         time_step: float = 1 / 30,
         threads: int | None = None,

@@ -110,3 +110,16 @@ def add_prolonged_unless(table, begin, end, iteration):
         return
     for i in range(begin, end):
         store4(to, i, add_row(load4(to, i), at(row_at, i), at(row_at, i + 1), j, a, source))
+
+
+@phase_kernel
+def residual_of(table, begin, end, iteration):
+    """left = r - Y e, in differences: (Y e)_i = tie_i e_i + Σ a (e_i - e_j)."""
+    row_at, j, a, tie = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
+    r, e, left = rows(table, 4), rows(table, 5), rows(table, 6)
+    for i in range(begin, end):
+        ei = load4(e, i)
+        total = load4(r, i) - at(tie, i) * ei
+        for k in range(at(row_at, i), at(row_at, i + 1)):
+            total += at(a, k) * (load4(e, at(j, k)) - ei)
+        store4(left, i, total)

@@ -199,15 +199,17 @@ def quasi_newton_step(table, begin, end, iteration):
     memory = weights.shape[0] // 2
     count, newest = int(state[COUNT]), int(state[NEWEST])
     scale = np.float32(state[SCALE]) if count == 0 else np.float32(1.0)
-    for i in range(begin, end):
-        ei = load4(e, i)
-        d = scale * ei
+    for first in range(begin, end, BLOCK):  # block by block, so that q stays in the cache while d is added up
+        last = min(first + BLOCK, end)
+        for i in range(first, last):
+            qi, ei = load4(q, i), load4(e, i)
+            store4(q_old, i, qi)
+            store4(r_old, i, load4(r, i))
+            store4(e_old, i, ei)
+            store4(q, i, qi + scale * ei)
         for age in range(count):
             slot = (newest - age + memory) % memory
-            d += np.float32(weights[slot]) * load4(u, slot * n + i)
-            d += np.float32(weights[memory + slot]) * load4(s, slot * n + i)
-        qi = load4(q, i)
-        store4(q_old, i, qi)
-        store4(r_old, i, load4(r, i))
-        store4(e_old, i, ei)
-        store4(q, i, qi + d)
+            own = slot * n
+            of_u, of_s = np.float32(weights[slot]), np.float32(weights[memory + slot])
+            for i in range(first, last):
+                store4(q, i, load4(q, i) + (of_u * load4(u, own + i) + of_s * load4(s, own + i)))

@@ -104,7 +104,7 @@ def _from_toml(path: Path) -> Scene:
     changes: dict[str, Any] = {}
     if "solver" in data:
         options = dict(_table(path, data, "solver"))
-        changes["solver"] = (str(options.pop("name", "vivace")), options)
+        changes["solver"] = (str(options.pop("name", "auto")), options)
         make_solver(changes["solver"])  # complain now, not at the first step
     if "budget" in data:
         budget = _table(path, data, "budget")

@@ -24,7 +24,7 @@ class Scene:
     model: Model
     time_step: float
     start: np.ndarray | None = None
-    solver: str | tuple[str, dict] = "vivace"
+    solver: str | tuple[str, dict] = "auto"
     budget: Budget = field(default_factory=lambda: Budget(ms=8.0))
     frames: int = 120
     view: tuple[float, float, float] = (0.55, 0.5, 1.0)  # from where to look

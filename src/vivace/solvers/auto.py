@@ -58,7 +58,7 @@ class Auto(Solver):
     def __post_init__(self) -> None:
         self._solvers: dict[str, Solver] = {}
         self._calm = SETTLED  # steps since the matrix last changed
-        self.chosen: str | None = None  # name of the solver that made the last step
+        self._used = ""
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self.system, self._threads, self._seed = system, threads, seed
@@ -72,6 +72,10 @@ class Auto(Solver):
             return False
         self.system, self._calm = system, 0
         return True
+
+    @property
+    def used(self) -> str:
+        return self._used or self.name
 
     def choice(self, budget_ms: float | None) -> str:
         """The name of the solver for a step of that many milliseconds (None: not limited by time)."""
@@ -88,7 +92,7 @@ class Auto(Solver):
         solver = self._ready(name)
         if deadline.budget.ms is None:
             solver.wait()  # the result must not depend on when a hierarchy is there
-        self.chosen = name
+        self._used = name
         return solver.solve(start, constant, out, deadline)
 
     def wait(self) -> None:

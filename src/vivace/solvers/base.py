@@ -96,6 +96,11 @@ class Solver(ABC):
     colouring: Colouring | None = None  # of the current system, for solvers that colour
     system: System | None = None  # the one `prepare` was last called for
 
+    @property
+    def used(self) -> str:
+        """The solver that made the last step: itself, unless it chooses among others."""
+        return self.name
+
     @abstractmethod
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         """Get ready for `system`; everything that depends on its constraints but not on its state."""

@@ -46,4 +46,4 @@ def judged_steps(
             Phase(recursion, (products, state, sy, yu, weights), 0, 1, serial=True),
         ]
     arrays = (layout.q, q_old, r, r_old, e, e_old, s, u, state, weights)
-    return state, before, [*after, Phase(quasi_newton_step, arrays, 0, n)]
+    return state, before, [*after, Phase(quasi_newton_step, arrays, 0, n, grain=BLOCK)]

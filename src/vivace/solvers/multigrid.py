@@ -20,8 +20,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..checks import is_whole
 from ..colouring import COLOURINGS, colour
-from ..errors import UnknownNameError
+from ..errors import InputError, UnknownNameError
+from ..kernels.acceleration import add_correction
 from ..kernels.linear import (
     add_prolonged,
     add_prolonged_unless,
@@ -29,6 +31,7 @@ from ..kernels.linear import (
     backward_sweep,
     forward_from_zero,
     left_by_forward,
+    residual_of,
     restrict_rows,
 )
 from ..kernels.team import Phase
@@ -46,12 +49,14 @@ from .ordering import morton_rank
 class Multigrid(CorrectingSolver, Corrector):
     """V-cycles with coloured sweeps as smoother: linear in the number of vertices, and pins may change.
 
+    cycles               V-cycles for each correction, 1 to 10; 0: two where projecting costs more than a cycle, else one
     coarsening           "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation
     colouring_algorithm  of the fine level (see `vivace list colourings`)
     background           build the hierarchy in a thread of its own and sweep until it is there; with a budget of
                          iterations the results then depend on when that is
     """
 
+    cycles: int = 0
     coarsening: str = "energy"
     colouring_algorithm: str = "greedy"
     background: bool = False
@@ -63,6 +68,8 @@ class Multigrid(CorrectingSolver, Corrector):
         if self.coarsening not in COARSENINGS:
             raise UnknownNameError("coarsening", str(self.coarsening), COARSENINGS)
         COLOURINGS[self.colouring_algorithm]
+        if not is_whole(self.cycles) or not 0 <= self.cycles <= 10:
+            raise InputError(f"cycles must be a whole number from 0 to 10, not {self.cycles!r}")
         self.trouble = np.zeros(1)  # set by whoever finds that a cycle has raised the energy
         self._builder: _Builder | None = None
 
@@ -81,9 +88,25 @@ class Multigrid(CorrectingSolver, Corrector):
         if self.hierarchy is None and self._builder is not None and (not self.background or self._builder.done):
             self.hierarchy, self._builder = self._builder.result(), None
             self.hierarchy.adapt(layout.system.diagonal)  # pins may have changed while it was being built
-        sweeps = symmetric_sweep(layout, self._pointers, r, e)
         if self.hierarchy is None or self.hierarchy.down is None:
-            return sweeps
+            return symmetric_sweep(layout, self._pointers, r, e)
+        steps = self._fine_cycle(layout, r, e)
+        more = self.cycles - 1 if self.cycles else int(_mostly_projections(layout.system))
+        if more:
+            r_left, e_more = np.zeros_like(r), np.zeros_like(e)
+            arrays = (layout.rows[4], layout.rows[5], layout.rows[6], layout.tie, r, e, r_left)
+            again = [
+                Phase(residual_of, arrays, 0, layout.n),
+                *self._fine_cycle(layout, r_left, e_more),
+                Phase(add_correction, (e, e_more), 0, layout.n),
+            ]
+            steps += more * again
+        return steps
+
+    def _fine_cycle(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> list[Phase]:
+        """One V-cycle from the top: e ≈ Y⁻¹ r."""
+        assert self.hierarchy is not None and self.hierarchy.down is not None
+        sweeps = symmetric_sweep(layout, self._pointers, r, e)
         half = len(sweeps) // 2
         left = np.zeros_like(r)
         fine = (layout.rows[4], layout.middle, layout.rows[5], layout.rows[6], layout.inverse, r, e, left)
@@ -147,6 +170,11 @@ class Multigrid(CorrectingSolver, Corrector):
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray):
         self._state, before, after = judged_steps(layout, r, e, memory=0, trouble=self.trouble)
         return before, after
+
+
+def _mostly_projections(system: System) -> bool:
+    """Whether projecting takes longer than a cycle, as with tetrahedra: then a second cycle costs little."""
+    return sum(len(group) for group in system.projected) > system.n
 
 
 def _colours(level: Level) -> list[tuple[int, int]]:
