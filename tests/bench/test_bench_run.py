@@ -1,13 +1,14 @@
 """`vivace.bench.run`: what is counted, when the error is measured, and that the settings repeat a run."""
 
 import json
+import threading
+import time
 
 import numpy as np
 import pytest
 
 from vivace import Budget, Cloth, InputError, Model, Simulation, mesh
-from vivace.bench.compare import compare
-from vivace.bench.run import WARM_UP, run
+from vivace.bench.run import WARM_UP, run, settle
 from vivace.scenes import Scene, make_scene
 
 FEW = Budget(iterations=3)
@@ -58,22 +59,16 @@ def test_huge_number_of_samples(cloth):
     assert len(run(cloth, budget=FEW, frames=1, error_samples=10**12).errors) == 1
 
 
-@pytest.mark.parametrize(("frames", "samples"), [(1, 1), (1, 8), (4, 8), (5, 8), (4, 4), (6, 3)])
-def test_a_finite_comparison_has_finite_errors(cloth, frames, samples):
-    (curve,) = compare(cloth, ["jacobi"], [0.5], frames=frames, samples=samples)
-    assert curve.finite
-    assert len(curve.frames) == len(curve.errors) == min(frames, samples)
-    assert np.isfinite(curve.errors).all()
-    assert curve.frames.min() >= 1
-    assert curve.frames.max() <= frames
-
-
 def test_errors_are_those_of_their_frames(cloth):
     result = run(cloth, budget=FEW, frames=5, error_samples=2)
     sim = cloth.simulate(budget=FEW)
     reports = {frame: sim.step() for frame in range(1, 6)}
+    assert list(result.gradients) == list(result.errors)
     for frame, error in result.errors.items():
-        assert error == reports[frame].relative_error
+        report = reports[frame]
+        assert error == report.relative_error
+        first = np.linalg.norm(sim.system.gradient(report.frame.start, report.frame))
+        assert result.gradients[frame] == pytest.approx(report.gradient / first, rel=1e-12)
     assert result.summary()["relative_error_median"] == pytest.approx(np.median(list(result.errors.values())))
 
 
@@ -145,3 +140,23 @@ def test_the_scenes_own_solver_and_budget_by_default(cloth):
     solver = result.settings()["solver"]
     assert (solver["name"], solver["omega"]) == ("jacobi", 0.7)
     np.testing.assert_array_equal(result.sweeps, 6)
+
+
+def test_settling_takes_no_time_when_nothing_is_busy_and_ends_when_something_is():
+    begin = time.perf_counter()
+    settle()
+    busy = threading.Event()
+
+    def spin():
+        while not busy.is_set():
+            pass
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    between = time.perf_counter()
+    settle(0.05)
+    end = time.perf_counter()
+    busy.set()
+    thread.join()
+    assert between - begin < 0.6
+    assert end - between >= 0.05

@@ -3,7 +3,7 @@
 import pytest
 
 from vivace import InputError, mesh
-from vivace.cli.arguments import parameter, solver_names
+from vivace.cli.arguments import parameter
 
 RUN = ("run", "tablecloth", "--set", "resolution=6", "--frames", 1, "--iterations", 1, "--quiet")
 
@@ -180,21 +180,6 @@ def test_too_large_for_memory(vivace, monkeypatch):
 
     monkeypatch.setattr("vivace.mesh.cloth", too_large)
     assert "7.28 TiB" in vivace("run", "tablecloth").complaint
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("vivace", ["vivace"]),
-        ("vivace:omega=1.5,ramp=0,jacobi", ["vivace:omega=1.5,ramp=0", "jacobi"]),
-        ("jacobi,vivace:omega=1.5,ramp=0", ["jacobi", "vivace:omega=1.5,ramp=0"]),
-        ("vivace:omega=1.5,vivace:omega=1.9,ramp=0", ["vivace:omega=1.5", "vivace:omega=1.9,ramp=0"]),
-        (" jacobi , gauss-seidel,", ["jacobi", "gauss-seidel"]),
-        ("", []),
-    ],
-)
-def test_solver_names(text, names):
-    assert solver_names(text) == names
 
 
 @pytest.mark.parametrize(

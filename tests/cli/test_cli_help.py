@@ -14,7 +14,10 @@ OPTIONS = {
     "list": ["--json", *REGISTRIES],
     "run": [*TARGET, "--solver", "--budget-ms", "--iterations", "--tolerance", "--frames", "--error-samples", "--out"],
     "colour": [*TARGET, "--algorithm", "--repeat", "--out"],
-    "compare": [*TARGET, "--solvers", "--budgets-ms", "--frames", "--samples", "--out"],
+    "compare": [
+        *(*TARGET, "--solvers", "--budgets-ms", "--iterations", "--live", "--frame", "--frames", "--samples"),
+        *("--most", "--repeat", "--measure", "--out", "vivace compare tablecloth --solvers", "--frame 10"),
+    ],
     "bench": ["sweep", "--threads", "--target", "--no-cold-start", *COMMON],
 }
 

@@ -1,27 +1,13 @@
-"""`vivace colour`, `vivace compare` and `vivace bench`."""
+"""`vivace colour` and `vivace bench`."""
 
-import csv
 import json
 
 import pytest
 from PIL import Image
 
 from vivace.colouring import COLOURINGS
-from vivace.scenes import make_scene
 
 COLOUR = ("colour", "tablecloth", "--set", "resolution=12", "--repeat", 2)
-COMPARE = ("compare", "tablecloth", "--set", "resolution=8", "--frames", 4, "--samples", 2)
-ROW = ["solver", "budget_ms", "relative_error_median", "relative_error_max", "sweeps_per_frame_median"]
-ROW += ["ms_per_frame_p99", "finite"]
-COLUMNS = ["solver", "budget_ms", "frame", "time_s", "relative_error", "sweeps_per_frame_median"]
-FILES = ["errors.csv", "errors.png", "settings.json", "summary.png"]
-
-
-def strict(text):
-    def refuse(constant):
-        raise ValueError(f"not JSON: {constant}")
-
-    return json.loads(text, parse_constant=refuse)
 
 
 def settings_inside(path):
@@ -83,63 +69,6 @@ def test_colour_with_json_prints_nothing_else(vivace, tmp_path):
     assert result.err == ""
     assert len(result.json) == 1
     assert (tmp_path / "plot.png").is_file()
-
-
-def test_compare(vivace, tmp_path):
-    solvers = ["vivace:omega=1.5,ramp=0", "jacobi"]
-    result = vivace(*COMPARE, "--solvers", ",".join(solvers), "--budgets-ms", "0.5,1", "--json", "--out", tmp_path)
-    rows = result.json
-    assert result.err == ""
-    assert [(row["solver"], row["budget_ms"]) for row in rows] == [(s, b) for s in solvers for b in (0.5, 1.0)]
-    for row in rows:
-        assert list(row) == ROW
-        assert row["finite"] is True
-        assert 0 <= row["relative_error_median"] <= row["relative_error_max"]
-        assert row["sweeps_per_frame_median"] >= 1
-        assert row["ms_per_frame_p99"] > 0
-
-    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
-    with (tmp_path / "errors.csv").open(newline="") as file:
-        header, *lines = csv.reader(file)
-    assert header == COLUMNS
-    assert len(lines) == len(rows) * 2
-    h = make_scene("tablecloth", resolution=8).time_step
-    for solver, budget, frame, seconds, error, sweeps in lines:
-        row = next(row for row in rows if (row["solver"], row["budget_ms"]) == (solver, float(budget)))
-        assert float(seconds) == pytest.approx(int(frame) * h, abs=1e-6)
-        assert float(sweeps) == row["sweeps_per_frame_median"]
-        assert float(error) <= row["relative_error_max"] * (1 + 1e-12)
-
-    record = strict((tmp_path / "settings.json").read_text())
-    assert record["rows"] == rows
-    wanted = {"solvers": solvers, "budgets_ms": [0.5, 1.0], "frames": 4, "samples": 2, "seed": 0}
-    assert {key: record["settings"][key] for key in wanted} == wanted
-    assert record["settings"]["parameters"]["resolution"] == 8
-    for name in ("errors.png", "summary.png"):
-        assert settings_inside(tmp_path / name)["solvers"] == solvers
-
-
-def test_compare_as_a_table(vivace, tmp_path):
-    result = vivace(*COMPARE, "--solvers", "jacobi", "--budgets-ms", "0.5", "--quiet", "--out", tmp_path)
-    assert result.code == 0
-    assert result.err == ""
-    assert "tablecloth: 64 vertices, 4 frames" in result.out
-    for name in FILES:
-        assert f"wrote {tmp_path / name}\n" in result.out
-
-
-@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
-@pytest.mark.parametrize("others", ["", ",vivace"])
-def test_compare_says_that_a_solver_diverged(vivace, tmp_path, others):
-    solver = "vivace:relaxation=printed,omega=1.9"
-    command = ("compare", "tablecloth", "--set", "resolution=12", "--frames", 40, "--samples", 3)
-    rows = vivace(*command, "--solvers", solver + others, "--budgets-ms", 1, "--json", "--out", tmp_path).json
-    assert rows[0]["finite"] is False
-    assert rows[0]["relative_error_max"] is None
-    for row in rows[1:]:
-        assert row["finite"] is True
-    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
-    strict((tmp_path / "settings.json").read_text())
 
 
 def test_bench_sweep(vivace, scene_file):

@@ -21,6 +21,7 @@ from vivace.kernels.simd import (
     square_norms4,
     store4,
     transpose4,
+    yzx4,
 )
 
 from .twins import EPS32
@@ -165,3 +166,16 @@ def test_wrong_arrays_are_refused_when_compiling():
     for wrong in (np.zeros((2, 4)), np.zeros((4, 4), np.float32).T, np.zeros(4, np.float32)):
         with pytest.raises(TypingError):
             load(wrong)
+
+
+@njit
+def _rotated(a, out):
+    for i in range(a.shape[0]):
+        store4(out, i, yzx4(load4(a, i)))
+
+
+def test_yzx4():
+    a = np.arange(12, dtype=np.float32).reshape(3, 4)
+    out = np.zeros_like(a)
+    _rotated(a, out)
+    np.testing.assert_array_equal(out, a[:, [1, 2, 0, 3]])

@@ -20,7 +20,7 @@ from ..simulation import Report, Simulation
 from ..solvers import Budget, Reference, minimise, relative_error
 from ..system import Frame, System
 from .compare import Curve, check_comparison
-from .run import Progress
+from .run import Progress, settle
 
 SWEEPS = (1, 2, 3, 5, 8, 12, 20, 30, 45, 60)
 TRAJECTORY_ACCURACY = 1e-5  # of the frames before the frozen one: their errors only choose the state
@@ -43,9 +43,10 @@ class Frozen:
     frame: Frame
     reference: Reference
 
-    def restore(self, sim: Simulation) -> None:
-        """Put a simulation of the scene into the state before the frame."""
+    def step(self, sim: Simulation, budget: Budget) -> Report:
+        """The frame by a simulation of the scene, whatever that did before."""
         sim.positions, sim.velocities = self.positions, self.velocities
+        return sim.step(budget)
 
     def lower(self, q: np.ndarray) -> None:
         """Start the reference again from `q`, if that is lower."""
@@ -105,38 +106,74 @@ def compare_frozen(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[Curve]:
-    """The frame solved by every solver under every budget, `repeat` times each, warm, always from the same state."""
+    """The frame solved by every solver under every budget, `repeat` times each, warm, always from the same state.
+
+    All solvers are in memory at once.
+    """
     budgets = check_comparison(solvers, budgets_ms, iterations)
     if not is_whole(repeat) or repeat < 1:
         raise InputError(f"a step is repeated a whole number of times, at least once, not repeat={repeat!r}")
     tell = progress or (lambda what, done, total: None)
+    name = f"{frozen.scene.name}, frame {frozen.number}"
+    sims = _prepared(frozen, solvers, threads, seed, name, tell)
+    steps = _timed(frozen, sims, budgets, repeat, name, tell)
     judge = _Judge(frozen)
-    taken: dict[tuple[str, Budget], list[_Step]] = {}
-    for number, name in enumerate(solvers, 1):
-        label = f"{frozen.scene.name}, frame {frozen.number}, {name} ({number}/{len(solvers)})"
-        tell(label, 0, len(budgets))
-        sim = frozen.scene.simulate(solver=name, threads=threads, seed=seed)
-        sim.prepare()
-        _step(sim, frozen, budgets[-1])  # warm
-        for done, budget in enumerate(budgets, 1):
-            # All repeats before any is judged: float64 energies would empty the caches between them.
-            reports = [_step(sim, frozen, budget) for _ in range(repeat)]
-            taken[name, budget] = [judge(report) for report in reports]
-            tell(label, done, len(budgets))
+    tell(f"{name}: judging", 0, len(steps))
+    judged: list[list[_Judged]] = []
+    for repeats in steps.values():
+        judged.append([judge(step) for step in repeats])
+        tell(f"{name}: judging", len(judged), len(steps))
     if judge.best is not None:
-        tell(f"{frozen.scene.name}: checking the reference", 0, 1)
         frozen.lower(judge.best)
-        tell(f"{frozen.scene.name}: checking the reference", 1, 1)
-    errors = frozen.errors(np.array([[step.energy for step in steps] for steps in taken.values()]))
-    return [_curve(frozen, *key, steps, row) for (key, steps), row in zip(taken.items(), errors, strict=True)]
+    errors = frozen.errors(np.array([[step.energy for step in repeats] for repeats in judged]))
+    return [_curve(frozen, *key, *found) for key, *found in zip(steps, judged, errors, strict=True)]
 
 
 class _Step(NamedTuple):
+    q: np.ndarray
+    sweeps: int
+    ms: float
+    finite: bool
+
+
+class _Judged(NamedTuple):
     energy: float
     gradient: float
     sweeps: int
     ms: float
     finite: bool
+
+
+def _prepared(
+    frozen: Frozen, solvers: Sequence[str], threads: int | None, seed: int, name: str, tell: Progress
+) -> dict[str, Simulation]:
+    sims = {}
+    for done, solver in enumerate(solvers):
+        tell(f"{name}: preparing solvers", done, len(solvers))
+        sims[solver] = frozen.scene.simulate(solver=solver, threads=threads, seed=seed)
+        sims[solver].prepare()
+        tell(f"{name}: preparing solvers", done + 1, len(solvers))
+    return sims
+
+
+def _timed(
+    frozen: Frozen, sims: dict[str, Simulation], budgets: Sequence[Budget], repeat: int, name: str, tell: Progress
+) -> dict[tuple[str, Budget], list[_Step]]:
+    """Solvers take turns, so that what else the machine does meets all of them alike; each turn starts warm."""
+    steps: dict[tuple[str, Budget], list[_Step]] = {(solver, budget): [] for solver in sims for budget in budgets}
+    for turn in range(repeat):
+        for number, (solver, sim) in enumerate(sims.items()):
+            tell(f"{name}: solving", turn * len(sims) + number, repeat * len(sims))
+            frozen.step(sim, budgets[-1])
+            settle()
+            reports = [frozen.step(sim, budget) for budget in budgets]
+            for budget, report in zip(budgets, reports, strict=True):
+                before, q = steps[solver, budget], report.positions
+                if before and np.array_equal(q, before[-1].q):  # repeats often have the same bits: keep them once
+                    q = before[-1].q
+                before.append(_Step(q, report.sweeps, report.ms, report.finite))
+    tell(f"{name}: solving", repeat * len(sims), repeat * len(sims))
+    return steps
 
 
 class _Judge:
@@ -146,14 +183,13 @@ class _Judge:
         self.frozen = frozen
         self.best: np.ndarray | None = None
         self._lowest = np.inf
-        self._last: tuple[np.ndarray, float, float] | None = None
         self._scale = float(np.linalg.norm(frozen.system.gradient(frozen.frame.start, frozen.frame))) or np.nan
+        self._last: tuple[np.ndarray | None, float, float] = (None, np.inf, np.inf)
 
-    def __call__(self, report: Report) -> _Step:
-        q = report.positions
-        if self._last is None or not np.array_equal(q, self._last[0]):  # repeats often have the same bits
-            self._last = (q, *self._evaluate(q.astype(np.float64)))
-        return _Step(*self._last[1:], report.sweeps, report.ms, report.finite)
+    def __call__(self, step: _Step) -> _Judged:
+        if step.q is not self._last[0]:
+            self._last = (step.q, *self._evaluate(step.q.astype(np.float64)))
+        return _Judged(*self._last[1:], step.sweeps, step.ms, step.finite)
 
     def _evaluate(self, q: np.ndarray) -> tuple[float, float]:
         if not np.isfinite(q).all():
@@ -164,12 +200,7 @@ class _Judge:
         return energy, float(np.linalg.norm(gradient)) / self._scale
 
 
-def _step(sim: Simulation, frozen: Frozen, budget: Budget) -> Report:
-    frozen.restore(sim)
-    return sim.step(budget)
-
-
-def _curve(frozen: Frozen, name: str, budget: Budget, steps: Sequence[_Step], errors: np.ndarray) -> Curve:
+def _curve(frozen: Frozen, name: str, budget: Budget, steps: Sequence[_Judged], errors: np.ndarray) -> Curve:
     _, gradients, sweeps, ms, finite = (np.array(column) for column in zip(*steps, strict=True))
     return Curve(
         *(frozen.scene.name, name, "frame", budget, frozen.scene.time_step),

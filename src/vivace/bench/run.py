@@ -108,6 +108,7 @@ def run(
 
     sim = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed)
     sim.prepare()
+    settle()
     measure_stretch = _stretch_of(scene)
     chosen = set(sampled_frames(frames, error_samples))
     sampled: dict[int, Report] = {}
@@ -148,6 +149,20 @@ def sampled_frames(frames: int, samples: int) -> list[int]:
     """`samples` different frames (all, if there are fewer) spread over 1..frames, the last among them."""
     samples = min(samples, frames)
     return [-(-k * frames // samples) for k in range(1, samples + 1)]
+
+
+def settle(most_s: float = 0.5) -> None:
+    """Wait until no thread of this process is busy.
+
+    NumPy's BLAS keeps its threads spinning for a tenth of a second after a product of long vectors, such as an energy
+    in float64, on the cores whose work is about to be timed.
+    """
+    end = time.perf_counter() + most_s
+    spent = 1.0
+    while spent > 0.002 and time.perf_counter() < end:
+        before = time.process_time()
+        time.sleep(0.01)
+        spent = time.process_time() - before
 
 
 def relative_gradient(system: System, frame: Frame, q: np.ndarray) -> float:

@@ -11,10 +11,13 @@ import numpy as np
 from ..files import write_text
 from ..pictures import Panel, error_against_time, panel_grid
 from .compare import MEASURES, Curve, write_csv, write_table
+from .frozen import ACCURACY
 from .statistics import median
 
 LIVE_FILES = ("errors.csv", "errors.png", "summary.png", "settings.json")
 FRAME_FILES = ("errors.csv", "convergence.csv", "convergence.png", "summary.png", "settings.json")
+
+FLOORS = {"live": 10 * 1e-5, "frame": 10 * ACCURACY}  # finer differences of energy the references do not tell
 
 
 def write_study(folder: Path, curves: Sequence[Curve], settings: Mapping, *, measure: str = "energy") -> list[Path]:
@@ -57,7 +60,9 @@ def _convergence(curves: Sequence[Curve], measure: str) -> list[list[Panel]]:
             ms[solver] = (np.array([median(curve.ms) for curve in line]), errors)
         title = f"{scene}, frame {its[0].frames[0]}"
         label = MEASURES[measure]
-        rows.append([Panel(sweeps, title, "sweeps", label), Panel(ms, title, "time for the frame (ms)", label, True)])
+        floor = _floor(its, measure)
+        by_sweeps = Panel(sweeps, title, "sweeps", label, floor=floor)
+        rows.append([by_sweeps, Panel(ms, title, "time for the frame (ms)", label, log_x=True, floor=floor)])
     return rows
 
 
@@ -77,7 +82,7 @@ def _summary(curves: Sequence[Curve], measure: str) -> list[list[Panel]]:
             for solver in dict.fromkeys(curve.solver for curve in part):
                 line = sorted((curve for curve in part if curve.solver == solver), key=_size)
                 lines[solver] = (np.array([_size(curve) for curve in line]), _medians(line, measure))
-            row += [Panel(lines, scene, xlabel, label)] if lines else []
+            row += [Panel(lines, scene, xlabel, label, floor=_floor(its, measure))] if lines else []
         rows.append(row)
     return rows
 
@@ -90,7 +95,12 @@ def _draw_animation(path: Path, curves: Sequence[Curve], measure: str, settings:
         title = f"{curve.label} a frame" if len(scenes) == 1 else f"{curve.scene}, {curve.label} a frame"
         panels.setdefault(title, {})[curve.solver] = (curve.times, curve.measured(measure))
     across = 2 if len(scenes) == 1 else min(len(panels) // len(scenes), 4)
-    error_against_time(path, panels, ylabel=MEASURES[measure], across=across, settings=settings)
+    floor = _floor(curves, measure)
+    error_against_time(path, panels, ylabel=MEASURES[measure], floor=floor, across=across, settings=settings)
+
+
+def _floor(curves: Sequence[Curve], measure: str) -> float:
+    return FLOORS[curves[0].mode] if measure == "energy" else 0.0
 
 
 def _by_scene(curves: Sequence[Curve]) -> dict[str, list[Curve]]:

@@ -21,6 +21,15 @@ from .console import err, out, progress, show_json, show_table
 BUDGETS_MS = (4.0, 8.0, 15.0, 25.0)
 LIVE = {"frames": 120, "samples": 8}  # options of one mode only, with their defaults
 FROZEN = {"most": 60, "repeat": 5}
+COLUMNS = {
+    "relative error": "relative_error_median",
+    "largest": "relative_error_max",
+    "gradient": "gradient_median",
+    "sweeps": "sweeps_per_frame_median",
+    "ms a frame": "ms_per_frame_median",
+    "p99": "ms_per_frame_p99",
+    "finite": "finite",
+}
 
 DETAILS = """Compare solvers on the same scenes, in one of two ways.
 
@@ -182,11 +191,10 @@ def _show(arguments: argparse.Namespace, scene: Scene, curves: Sequence[Curve]) 
     title = f"{scene.name}: {scene.model.n} vertices, {what}, h = {scene.time_step * 1e3:.3g} ms"
     if asked:
         rows = [curve.row() for curve in asked]
-        columns = list(rows[0])[5:]
         show_table(
             title,
-            ["solver", "budget", *(column.replace("_", " ") for column in columns)],
-            [[c.solver, c.label, *(row[k] for k in columns)] for c, row in zip(asked, rows, strict=True)],
+            ["solver", "budget", *COLUMNS],
+            [[c.solver, c.label, *(row[k] for k in COLUMNS.values())] for c, row in zip(asked, rows, strict=True)],
         )
     if arguments.frame:
         _show_convergence(title, curves, arguments.measure)
@@ -198,7 +206,7 @@ def _show_convergence(title: str, curves: Sequence[Curve], measure: str) -> None
     for count in counts:
         for curve in curves:
             if curve.budget.iterations == count:
-                lines.setdefault(curve.solver, []).append(median(curve.measured(measure)))
+                lines.setdefault(curve.solver, []).append(f"{median(curve.measured(measure)):.2g}")
     show_table(
         f"{title}: {MEASURES[measure]} after so many sweeps",
         ["solver", *map(str, counts)],

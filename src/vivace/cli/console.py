@@ -40,7 +40,7 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[objec
         out.width = max(out.width, 160)  # a file is as wide as its tables
     table = Table(title=Text(title), title_justify="left")
     for k, column in enumerate(columns):
-        table.add_column(column, justify="left" if k == 0 else "right")
+        table.add_column(column, justify="right" if k else "left", overflow="ellipsis" if k else "fold")
     for row in rows:
         table.add_row(*(_text(value) for value in row))
     out.print(table)

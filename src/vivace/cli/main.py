@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import VivaceError
-from . import commands, compare
+from . import commands, compare, tune
 from .arguments import add_common, add_target, list_of, natural, positive, positive_int, share
 from .console import err
 
@@ -97,6 +97,9 @@ def parser() -> argparse.ArgumentParser:
 
     sub = command("compare", "compare solvers: error against sweeps and time", compare.DETAILS, compare.compare_solvers)
     compare.add_arguments(sub)
+
+    sub = command("tune", "find a Chebyshev solver's rho for a scene", tune.DETAILS, tune.tune)
+    tune.add_arguments(sub)
 
     sub = command(
         "bench",

@@ -5,17 +5,19 @@ Along vertex i the energy is a parabola of curvature Y_ii, less what its springs
     B = k I + Σ_e [(w_e - t_e) I + t_e d̂_e d̂_eᵀ] + Σ_s c_s s sᵀ,      t_e = min(w_e, w_e l_e / |d_e|)
 
 where e runs over the springs at i (d_e = q_i - q_j(e), rest length l, stiffness w). Across its own direction a spring's
-curvature is w (1 - l/|d|); a compressed one's would be negative, and the minimum keeps B positive. s runs over the shares
-that the local pass has left at i. For tetrahedra that keep their shape s = w R a, and with c = 1/(2w) and half of w |a|²
-in k that is the block of linear elasticity in the frame of R. k I is the rest of Y_ii: inertia, pins, bending, ...
+curvature is w (1 - l/|d|); a compressed one's would be negative, and the minimum keeps B positive. s runs over the
+shares that the local pass has left at i. For tetrahedra that keep their shape s = w R a: with c = 1/(2w) and half of
+w |a|² in k, that is the block of linear elasticity in the frame of R. k I is the rest of Y_ii: inertia, pins, ...
 
-The step solves ((1 - θ) B + θ Y_ii I) p = r with the residual r of `sweep`: θ = 1 is Gauss-Seidel. It changes the energy,
-with all projections held but those of springs, by
+The step solves ((1 - θ) B + θ Y_ii I) p = r with the residual r of `sweep`: θ = 1 is Gauss-Seidel. It changes the
+energy, with all projections held but those of springs, by
 
     -r·p + Y_ii/2 |p|² - Σ_e w_e l_e (|d_e + p| - |d_e| - d̂_e·p)
 
 in which no term of the sum is negative. Where that would be an increase, the vertex takes Gauss-Seidel's p = r / Y_ii,
 for which it cannot be.
+
+The springs of a vertex are padded to a multiple of four with springs of no stiffness to the vertex itself.
 """
 
 from __future__ import annotations
@@ -23,31 +25,35 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .simd import at, dot4, lane4, load4, load4_flat, make4, max4, splat4, sqrt4, square_norms4, store4, yzx4
+from .simd import (
+    at,
+    dot4,
+    lane4,
+    load4,
+    load4_flat,
+    make4,
+    max4,
+    splat4,
+    sqrt4,
+    square_norms4,
+    store4,
+    transpose4,
+    yzx4,
+)
 from .sweep import SMALLEST_SQUARE
 from .team import floats, ints, phase_kernel, rows
-
-SMALLEST_PIVOT = np.float32(1e-6)  # of Y_ii: about what float32 can tell from a singular block
-
-
-@njit(inline="always")
-def spring_differences(e, qi, spring_j, q):
-    """q_i - q_j for four springs."""
-    return (
-        qi - load4(q, at(spring_j, e)),
-        qi - load4(q, at(spring_j, e + 1)),
-        qi - load4(q, at(spring_j, e + 2)),
-        qi - load4(q, at(spring_j, e + 3)),
-    )
 
 
 @njit(inline="always")
 def block(i, qi, spring_at, spring_j, spring_a, spring_wl, spring_w, slot_at, shares, scales, q):
-    """Springs' part of r, then B without k I in three parts: (xx, yy, zz), (xy, yz, zx), a multiple of I."""
+    """The springs' part of r; then B - k I as (xx, yy, zz), (xy, yz, zx) and a multiple of I."""
     zero, one, smallest = splat4(np.float32(0.0)), splat4(np.float32(1.0)), splat4(SMALLEST_SQUARE)
     force, even, diagonal, off = zero, zero, zero, zero
     for e in range(at(spring_at, i), at(spring_at, i + 1), 4):
-        d0, d1, d2, d3 = spring_differences(e, qi, spring_j, q)
+        d0 = qi - load4(q, at(spring_j, e))
+        d1 = qi - load4(q, at(spring_j, e + 1))
+        d2 = qi - load4(q, at(spring_j, e + 2))
+        d3 = qi - load4(q, at(spring_j, e + 3))
         inverse = one / sqrt4(max4(square_norms4(d0, d1, d2, d3), smallest))
         w = load4_flat(spring_w, e)
         g = load4_flat(spring_wl, e) * inverse
@@ -72,36 +78,36 @@ def block(i, qi, spring_at, spring_j, spring_a, spring_wl, spring_w, slot_at, sh
 
 @njit(inline="always")
 def solve3(diagonal, off, r):
-    """B p = r for a symmetric B of eigenvalues up to about 1: L D Lᵀ, with its pivots kept away from zero."""
-    one = np.float32(1.0)
-    yy, zz = lane4(diagonal, 1), lane4(diagonal, 2)
+    """p with B p = r for B = [xx xy zx; xy yy yz; zx yz zz], by its cofactors."""
+    xx, yy, zz = lane4(diagonal, 0), lane4(diagonal, 1), lane4(diagonal, 2)
     xy, yz, zx = lane4(off, 0), lane4(off, 1), lane4(off, 2)
-    a = one / max(lane4(diagonal, 0), SMALLEST_PIVOT)
-    l10, l20 = xy * a, zx * a
-    b = one / max(yy - l10 * xy, SMALLEST_PIVOT)
-    rest = yz - l10 * zx
-    l21 = rest * b
-    c = one / max(zz - l20 * zx - l21 * rest, SMALLEST_PIVOT)
-    x = lane4(r, 0)
-    y = lane4(r, 1) - l10 * x
-    z = (lane4(r, 2) - l20 * x - l21 * y) * c
-    y = y * b - l21 * z
-    return make4(x * a - l10 * y - l20 * z, y, z, np.float32(0.0))
+    c00, c01, c02 = yy * zz - yz * yz, yz * zx - xy * zz, xy * yz - yy * zx
+    c11, c12, c22 = xx * zz - zx * zx, xy * zx - xx * yz, xx * yy - xy * xy
+    inverse = np.float32(1.0) / (xx * c00 + xy * c01 + zx * c02)
+    x, y, z = inverse * lane4(r, 0), inverse * lane4(r, 1), inverse * lane4(r, 2)
+    return make4(c00 * x + c01 * y + c02 * z, c01 * x + c11 * y + c12 * z, c02 * x + c12 * y + c22 * z, np.float32(0.0))
 
 
 @njit(inline="always")
 def turning(i, qi, p, spring_at, spring_j, spring_wl, q):
-    """Σ_e w l (|d + p| - |d| - d̂·p), or less, without cancellation: (|p|² - (d̂·p)²) / (|d + p| + ||d| + d̂·p|).
+    """Σ_e w l (|d + p| - |d| - d̂·p) as (|p|² - (d̂·p)²) / (|d + p| + ||d| + d̂·p|), which does not cancel.
 
-    It is less only where the step passes the other end.
+    Where the step passes the other end that is less.
     """
     zero, one, smallest = splat4(np.float32(0.0)), splat4(np.float32(1.0)), splat4(SMALLEST_SQUARE)
+    px, py, pz = lane4(p, 0), lane4(p, 1), lane4(p, 2)
     square, total = dot4(p, p), zero
     for e in range(at(spring_at, i), at(spring_at, i + 1), 4):
-        d0, d1, d2, d3 = spring_differences(e, qi, spring_j, q)
-        length = sqrt4(max4(square_norms4(d0, d1, d2, d3), smallest))
-        along = make4(dot4(d0, p), dot4(d1, p), dot4(d2, p), dot4(d3, p)) / length
-        moved = sqrt4(max4(square_norms4(d0 + p, d1 + p, d2 + p, d3 + p), smallest))
+        x, y, z, _ = transpose4(
+            qi - load4(q, at(spring_j, e)),
+            qi - load4(q, at(spring_j, e + 1)),
+            qi - load4(q, at(spring_j, e + 2)),
+            qi - load4(q, at(spring_j, e + 3)),
+        )
+        length = sqrt4(max4(x * x + y * y + z * z, smallest))
+        along = (px * x + py * y + pz * z) / length
+        x, y, z = x + px, y + py, z + pz
+        moved = sqrt4(max4(x * x + y * y + z * z, smallest))
         ahead = length + along
         total += load4_flat(spring_wl, e) * (square - along * along) / (moved + max4(ahead, zero - ahead))
     return dot4(total, one)
@@ -109,35 +115,34 @@ def turning(i, qi, p, spring_at, spring_j, spring_wl, q):
 
 @phase_kernel
 def sweep_blocks(table, begin, end, iteration):
-    """Newton's step at each of [begin, end), from the newest positions. Records |r|² as it goes.
+    """q ← q + ω p over [begin, end), from the newest positions. Records |r|² as it goes.
 
-    The last damping holds for all later sweeps.
-    """
+    Sweep k is damped by the k-th θ, and the last holds for all later sweeps."""
     spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
     other_at, other_j, other_a = ints(table, 4), ints(table, 5), floats(table, 6)
     tie, inverse, base, q = floats(table, 7), floats(table, 8), rows(table, 9), rows(table, 10)
-    square, spring_w, rest = floats(table, 11), floats(table, 12), floats(table, 13)
-    slot_at, shares, scales = ints(table, 14), rows(table, 15), floats(table, 16)
-    omega, dampings = floats(table, 17)[0], floats(table, 18)
+    square, omega, dampings = floats(table, 11), floats(table, 12)[0], floats(table, 13)
+    spring_w, even_part = floats(table, 14), floats(table, 15)
+    slot_at, shares, scales = ints(table, 16), rows(table, 17), floats(table, 18)
     theta = dampings[min(iteration, dampings.shape[0] - 1)]
     for i in range(begin, end):
         qi = load4(q, i)
-        force, diagonal, off, even = block(
+        r, diagonal, off, even = block(
             i, qi, spring_at, spring_j, spring_a, spring_wl, spring_w, slot_at, shares, scales, q
         )
-        r = load4(base, i) - at(tie, i) * qi + force
+        r += load4(base, i) - at(tie, i) * qi
         for k in range(at(other_at, i), at(other_at, i + 1)):
             r += at(other_a, k) * (load4(q, at(other_j, k)) - qi)
         square[i] = dot4(r, r)
         # from here on in units of Y_ii
         unit = at(inverse, i)
         share = (np.float32(1.0) - theta) * unit
-        even = theta + share * (at(rest, i) + even)
-        r, diagonal, off = unit * r, share * diagonal + splat4(even), share * off
-        p = omega * solve3(diagonal, off, r)
+        even = theta + share * (at(even_part, i) + even)
+        r = unit * r
+        p = omega * solve3(share * diagonal + splat4(even), share * off, r)
         gain = dot4(r, p) - np.float32(0.5) * dot4(p, p)
         if gain < 0:
             gain += unit * turning(i, qi, p, spring_at, spring_j, spring_wl, q)
-        if not gain >= 0:
+        if not gain >= 0:  # also where it is not a number
             p = omega * r
         store4(q, i, qi + p)

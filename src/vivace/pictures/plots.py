@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -103,13 +104,17 @@ def adjacency_before_after(
 
 
 class Panel(NamedTuple):
-    """One plot of several in a figure. A curve is an array of values, or a pair (x, values)."""
+    """One plot of several in a figure. A curve is an array of values, or a pair (x, values).
+
+    Values below `floor` are shaded: they are finer than what they were measured with.
+    """
 
     curves: Curves
     title: str = ""
     xlabel: str = "iteration"
     ylabel: str = "relative residual"
     log_x: bool = False
+    floor: float = 0.0
 
 
 def panel_grid(
@@ -118,10 +123,10 @@ def panel_grid(
     """Panels in rows, on logarithmic axes, with one legend: a name has the same colour and dashes in all of them.
 
     A line ends in a cross where it diverged: a value that is not finite, or above LARGEST_ERROR. With `runs` each point
-    is a run of its own: it gets a marker, and a cross if it was lost, and the others stay.
+    is a run of its own: a lost one gets a cross, and the others stay.
     """
     across = max(map(len, rows), default=0)
-    _draw(path, rows, (max(4.6 * across, 5.6), 3.3 * len(rows)), LARGEST_ERROR, settings, runs=runs)
+    _draw(path, rows, (max(4.6 * across, 5.6), 3.3 * len(rows)), LARGEST_ERROR, settings, marked=True, runs=runs)
 
 
 def error_against_time(
@@ -130,6 +135,7 @@ def error_against_time(
     *,
     time_step: float | None = None,
     ylabel: str = "relative error",
+    floor: float = 0.0,
     across: int = 2,
     settings: Settings = None,
 ) -> None:
@@ -147,7 +153,7 @@ def error_against_time(
             for name, errors in lines.items()
         }
         title = budget if isinstance(budget, str) else f"{budget:g} ms a frame"
-        panels.append(Panel(timed, title, "frame" if frames else "simulated time (s)", ylabel))
+        panels.append(Panel(timed, title, "frame" if frames else "simulated time (s)", ylabel, floor=floor))
     rows = [panels[k : k + across] for k in range(0, len(panels), across)]
     across = min(len(panels), across)
     size = ((4.6 if across <= 2 else 3.8) * across, 3.1 * len(rows))
@@ -165,7 +171,7 @@ def error_summary(
         raise InputError("there are no rows to draw")
     curves: Curves = {solver: tuple(np.array(sorted(pairs)).T) for solver, pairs in by_solver.items()}
     panel = Panel(curves, "", "time for a frame (ms)", "median relative error")
-    _draw(path, [[panel]], (5.6, 3.6), LARGEST_ERROR, settings, runs=True)
+    _draw(path, [[panel]], (5.6, 3.6), LARGEST_ERROR, settings, marked=True, runs=True)
 
 
 def residual_curves(
@@ -188,6 +194,7 @@ def _draw(
     limit: float,
     settings: Settings,
     *,
+    marked: bool = False,
     runs: bool = False,
     sharey: bool = False,
 ) -> None:
@@ -201,13 +208,13 @@ def _draw(
     for axes, panel in ((grid[i, k], panel) for i, row in enumerate(rows) for k, panel in enumerate(row)):
         axes.set_visible(True)
         for name, curve in panel.curves.items():
-            place = names.index(name)
-            _line(axes, *_curve(name, curve), name, place, limit=limit, marker=MARKERS[place % 8] if runs else "")
+            _line(axes, *_curve(name, curve), name, names.index(name), limit=limit, marked=marked, runs=runs)
         if runs:
             _run_ticks(axes)
         if panel.log_x:
-            axes.set_xscale("log")
+            _log_x(axes)
         _tidy(axes, panel.title, panel.xlabel, panel.ylabel)
+        _shade(axes, panel.floor)
     _legend(figure, grid.flat)
     save_figure(figure, path, settings)
 
@@ -242,20 +249,29 @@ def _figure(down: int, across: int, size: tuple[float, float], sharey: bool = Fa
 
 
 def _line(
-    axes: Axes, x: NDArray, y: NDArray, name: str, place: int, *, limit: float = np.inf, marker: str = ""
+    axes: Axes,
+    x: NDArray,
+    y: NDArray,
+    name: str,
+    place: int,
+    *,
+    limit: float = np.inf,
+    marked: bool = False,
+    runs: bool = False,
 ) -> None:
     """One curve, up to the first value that is not finite or beyond `limit`, where a cross marks the end.
 
-    Points with a marker stand for runs of their own, so each lost one gets a cross and the others stay.
+    Of `runs`, each point stands for itself: a lost one gets a cross and the others stay.
     """
     colour = OKABE_ITO[place % 7]  # the eighth, yellow, is too faint for a thin line
     lost = ~np.isfinite(y) | (y > limit)
-    kept = ~lost if marker else np.cumsum(lost) == 0
-    style = "-" if marker else DASHES[place % len(DASHES)]
-    axes.plot(x, np.where(kept, y, np.nan), style, color=colour, linewidth=1.6, label=name, marker=marker, markersize=5)
+    kept = ~lost if runs else np.cumsum(lost) == 0
+    # 7 colours, 4 dashes and 8 markers repeat together only after 56 lines
+    style: dict[str, Any] = {"linestyle": DASHES[place % 4], "marker": MARKERS[place % 8] if marked else ""}
+    axes.plot(x, np.where(kept, y, np.nan), color=colour, linewidth=1.6, label=name, markersize=4.5, **style)
     mark: dict[str, Any] = {"color": colour, "markersize": 8, "markeredgewidth": 2.2, "zorder": 5}
-    for k in np.flatnonzero(lost) if marker else np.flatnonzero(lost)[:1]:
-        if k and not marker:
+    for k in np.flatnonzero(lost) if runs else np.flatnonzero(lost)[:1]:
+        if k and not runs:
             axes.plot(x[k - 1 : k], y[k - 1 : k], "x", **mark)
         else:  # there is no value to mark, so the crosses pile up above the axes, off the scale
             pile = sum(line.get_gid() == "lost" and np.ravel(line.get_xdata())[0] == x[k] for line in axes.lines)
@@ -266,13 +282,30 @@ def _line(
 def _tidy(axes: Axes, title: str, xlabel: str, ylabel: str) -> None:
     axes.set_yscale("log", nonpositive="mask")
     if title:
-        axes.set_title(title, fontsize=10.5, color=INK)
+        piled = Counter(float(np.ravel(line.get_xdata())[0]) for line in axes.lines if line.get_gid() == "lost")
+        axes.set_title(title, fontsize=10.5, color=INK, pad=6 + 13 * max(piled.values(), default=0))
     axes.set_xlabel(xlabel, fontsize=9.5, color=INK)
     axes.set_ylabel(ylabel, fontsize=9.5, color=INK)
     axes.tick_params(labelsize=8.5, colors=INK, which="both", labelleft=True)
     axes.grid(True, which="major", color=FAINT, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _log_x(axes: Axes) -> None:
+    """Numbers as people write them: 0.2 rather than 2 x 10⁻¹."""
+    from matplotlib.ticker import LogFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(LogFormatter())
+    axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))  # between powers only on short axes
+
+
+def _shade(axes: Axes, floor: float) -> None:
+    low, high = axes.get_ylim()
+    if 0 < low < floor:  # 0 where nothing is drawn
+        axes.axhspan(low, min(floor, high), color=FAINT, alpha=0.5, linewidth=0)
+        axes.set_ylim(low, high)
 
 
 def _legend(figure: Figure, all_axes: Iterable[Axes]) -> None:
@@ -282,13 +315,14 @@ def _legend(figure: Figure, all_axes: Iterable[Axes]) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     width = figure.get_figwidth() - 0.4
-    letters = int((width - 0.6) / INCHES_A_LETTER)
+    letters = int((width - 0.8) / INCHES_A_LETTER)
     labels = ["\n".join(textwrap.wrap(label, letters)) for label in handles]
-    widest = max(min(len(label), letters) for label in handles) * INCHES_A_LETTER + 0.6
+    widest = max(min(len(label), letters) for label in handles) * INCHES_A_LETTER + 0.8
     columns = max(1, min(len(labels), 4, int(width / widest)))
     lines = -(-sum(1 + label.count("\n") for label in labels) // columns)
     figure.set_figheight(figure.get_figheight() + INCHES_A_LINE * (lines + 1))
-    figure.legend(handles.values(), labels, loc="outside upper center", ncols=columns, fontsize=9, frameon=False)
+    look: dict[str, Any] = {"fontsize": 9, "frameon": False, "handlelength": 3.2}
+    figure.legend(handles.values(), labels, loc="outside upper center", ncols=columns, **look)
 
 
 def _density(rows: NDArray[np.int64], columns: NDArray[np.int64], count: int) -> NDArray:

@@ -24,10 +24,13 @@ name = "vivace"
 omega = 1.8
 [budget]
 ms = 8
+[tuned]                              # written by `vivace tune`: ρ where a Chebyshev solver's is "auto"
+"chebyshev(jacobi)" = 0.9991
 """
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from dataclasses import fields, replace
@@ -39,6 +42,7 @@ import numpy as np
 from .. import mesh as meshes
 from ..checks import is_number
 from ..errors import FileError, InputError, UnknownNameError, VivaceError
+from ..files import write_text
 from ..materials import MATERIALS, default_material
 from ..mesh import Mesh
 from ..model import EARTH, Model
@@ -47,6 +51,7 @@ from .scene import SCENES, Scene, make_scene
 
 GENERATORS = {name: getattr(meshes, name) for name in ("cloth", "noodle", "bar", "cube", "torus", "ball", "body")}
 HIGHEST = 0.02
+TABLES = {"scene", "parameters", "mesh", "material", "pins", "world", "solver", "budget", "tuned"}
 
 
 def load_scene(target: str | os.PathLike, /, **parameters) -> Scene:
@@ -86,7 +91,7 @@ def _from_toml(path: Path) -> Scene:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a valid TOML file: {error}") from error
-    _known(path, "the file", data, {"scene", "parameters", "mesh", "material", "pins", "world", "solver", "budget"})
+    _known(path, "the file", data, TABLES)
     if ("scene" in data) == ("mesh" in data):
         raise InputError(f'{path} must have either a scene = "name" line or a [mesh] table')
     if "scene" in data:
@@ -110,6 +115,10 @@ def _from_toml(path: Path) -> Scene:
         budget = _table(path, data, "budget")
         _known(path, "[budget]", budget, {"ms", "iterations", "tolerance"})
         changes["budget"] = Budget(**budget)
+    if "tuned" in data:
+        changes["tuned"] = _table(path, data, "tuned")
+        for name, rho in changes["tuned"].items():
+            make_solver(f"{name}:rho={rho!r}")  # is there such a solver, and is it a ρ?
     scene.settings["file"] = path.name
     return replace(scene, **changes)
 
@@ -179,3 +188,34 @@ def _known(path: Path, where: str, found: dict, known: set[str]) -> None:
     for key in found:
         if key not in known:
             raise InputError(f"{path}: {where} has an unknown entry {key!r}; known: {', '.join(sorted(known))}")
+
+
+def write_tuned(path: str | os.PathLike, target: str, parameters: dict[str, object], tuned: dict[str, float]) -> None:
+    """A scene file for `target` (a name, a scene file or a mesh file) that remembers what was tuned."""
+    source = Path(target)
+    if target in SCENES:
+        lines = [f"scene = {json.dumps(target)}"]
+        if parameters:
+            lines += ["", "[parameters]", *(f"{key} = {json.dumps(value)}" for key, value in parameters.items())]
+    elif source.suffix.lower() == ".toml":
+        lines = source.read_text(encoding="utf-8").rstrip().splitlines()
+        tuned = {**tomllib.loads("\n".join(lines)).get("tuned", {}), **tuned}
+        lines = _without_table(lines, "tuned")
+    else:
+        where = os.path.relpath(source.resolve(), Path(path).resolve().parent)
+        lines = ["[mesh]", f"file = {json.dumps(where)}", "", "[pins]", f"highest = {HIGHEST}"]
+    lines += ["", "[tuned]", *(f"{json.dumps(name)} = {rho!r}" for name, rho in tuned.items()), ""]
+    write_text(Path(path), "\n".join(lines))
+
+
+def _without_table(lines: list[str], name: str) -> list[str]:
+    """A TOML file's lines without one of its tables."""
+    kept, inside = [], False
+    for line in lines:
+        if line.lstrip().startswith("["):
+            inside = line.strip().partition("#")[0].strip() == f"[{name}]"
+        if not inside:
+            kept.append(line)
+    while kept and not kept[-1].strip():
+        kept.pop()
+    return kept

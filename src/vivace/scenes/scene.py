@@ -13,12 +13,16 @@ from ..errors import InputError, VivaceError
 from ..model import Model
 from ..registry import Registry
 from ..simulation import Simulation
-from ..solvers import Budget, Solver
+from ..solvers import Budget, Solver, make_solver
+from ..solvers.chebyshev import AUTO, Chebyshev
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """`start`: positions to start from (n, 3), when not at rest. `settings`: all that made it, for the record."""
+    """`start`: positions to start from (n, 3), when not at rest. `settings`: all that made it, for the record.
+
+    `tuned`: the ρ that `vivace tune` found for Chebyshev solvers, by solver; used where ρ is "auto".
+    """
 
     name: str
     model: Model
@@ -29,6 +33,7 @@ class Scene:
     frames: int = 120
     view: tuple[float, float, float] = (0.55, 0.5, 1.0)  # from where to look
     settings: dict = field(default_factory=dict)
+    tuned: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_time_step(self.time_step)
@@ -46,9 +51,13 @@ class Scene:
         seed: int = 0,
     ) -> Simulation:
         """A simulation at the scene's start; solver and budget default to the scene's own."""
+        chosen = make_solver(self.solver if solver is None else solver)
+        mine = not isinstance(solver, Solver)  # a caller's own solver stays as it is
+        if mine and isinstance(chosen, Chebyshev) and chosen.rho == AUTO and chosen.name in self.tuned:
+            chosen.rho = self.tuned[chosen.name]
         sim = Simulation(
             self.model,
-            solver=self.solver if solver is None else solver,
+            solver=chosen,
             budget=self.budget if budget is None else budget,
             time_step=self.time_step,
             threads=threads,

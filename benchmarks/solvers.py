@@ -1,0 +1,396 @@
+"""The figures that the solvers are held to. Prints a table; takes about half an hour.
+
+    python benchmarks/solvers.py [--armadillo FILE] [--only budgets,changing,big,live,stretch,cycle,scaling,contacts,
+                                  divergence,substitution,coarsening,model] [--json]
+
+`--armadillo`: a tetrahedral mesh of about 55K elements for the rows that ask for one (default: a generated body).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse.linalg as spl
+
+import vivace as vv
+from vivace.bench.frozen import Frozen, freeze
+from vivace.scenes import Scene, make_scene
+from vivace.solvers import Budget, Reference, make_solver, minimise
+from vivace.solvers.direct import Cholesky
+from vivace.solvers.hierarchy import COARSENINGS
+
+Rows = list[tuple[str, str]]
+BUDGETS = (4.0, 8.0, 15.0, 25.0)
+SEEDS = ("jacobi", "gauss-seidel", "vivace", "chebyshev(jacobi)", "pcg")
+EXACT = ("direct", "chebyshev(direct):delay=1")
+FRAME = 15
+
+
+def bodies(armadillo: str | None) -> list[Scene]:
+    tets = make_scene("armadillo", path=armadillo) if armadillo else make_scene("armadillo")
+    return [make_scene("tablecloth"), tets]
+
+
+def tuned(solver: str, scene: Scene, ms: float) -> str:
+    """For a Chebyshev solver, ρ tuned for as many iterations as the budget has room for."""
+    if not solver.startswith("chebyshev"):
+        return solver
+    head, _, options = solver.partition(":")
+    plain = scene.simulate(solver=f"{head}:rho=0,{options}".rstrip(","))
+    for _ in range(3):
+        iterations = plain.step(ms).sweeps
+    return f"{solver}{',' if options else ':'}horizon={iterations}"
+
+
+def errors_at(frozen: Frozen, solver: str, ms: float, repeats: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Relative errors, milliseconds and iterations of one step from the frozen state, warm."""
+    sim = frozen.scene.simulate(solver=tuned(solver, frozen.scene, ms))
+    sim.prepare(wait=True)
+    energies, times, counts = [], [], []
+    reports = []
+    for k in range(repeats + 2):
+        frozen.restore(sim)
+        report = sim.step(ms)
+        if k > 1:
+            reports.append(report)
+    for report in reports:  # afterwards: float64 energies would empty the caches between the steps
+        q = report.positions.astype(np.float64)
+        energies.append(frozen.system.energy(q, frozen.frame) if report.finite else np.inf)
+        times.append(report.ms)
+        counts.append(report.sweeps)
+    return frozen.errors(np.array(energies)), np.array(times), np.array(counts)
+
+
+def against(frozen: Frozen, solvers: Sequence[str], budgets: Sequence[float] = BUDGETS, repeats: int = 7) -> Rows:
+    """`auto` and the others at every budget: error, iterations, milliseconds, and auto's error divided by theirs."""
+    rows: Rows = []
+    for ms in budgets:
+        ours, ours_ms, ours_count = errors_at(frozen, "auto", ms, repeats)
+        name = f"{frozen.scene.name}, {ms:g} ms"
+        rows.append((f"{name}: auto", _sentence(ours, ours_ms, ours_count)))
+        for solver in solvers:
+            theirs, theirs_ms, theirs_count = errors_at(frozen, solver, ms, repeats)
+            ratio = np.median(ours) / np.median(theirs)
+            text = f"auto ÷ it {ratio:.3g}; {_sentence(theirs, theirs_ms, theirs_count)}"
+            rows.append((f"{name}: {solver}", text))
+    return rows
+
+
+def _sentence(errors: np.ndarray, ms: np.ndarray, counts: np.ndarray) -> str:
+    low, middle, high = np.percentile(errors, [10, 50, 90])
+    return f"{middle:.3g} ({low:.3g} to {high:.3g}), {np.median(counts):g} iterations, {np.median(ms):.2f} ms"
+
+
+def budgets(armadillo: str | None) -> Rows:
+    rows: Rows = []
+    for scene in bodies(armadillo):
+        frozen = freeze(scene, FRAME)
+        rows += against(frozen, (*SEEDS, *EXACT))
+    return rows
+
+
+def changing(armadillo: str | None, draws: int = 3, count: int = 1000) -> Rows:
+    """As `budgets`, with other pins in every step. Their exchange counts: it is part of the frame."""
+    rows: Rows = []
+    solvers = ("auto", *SEEDS, *EXACT, "multigrid")
+    for scene in bodies(armadillo):
+        frozen = freeze(scene, FRAME)
+        problems = [_with_pins(frozen, count, draw) for draw in range(draws)]
+        for ms in BUDGETS:
+            found = {}
+            for solver in solvers:
+                sim = scene.simulate(solver=tuned(solver, scene, ms))
+                sim.prepare(wait=True)
+                errors, times = [], []
+                for problem in (problems[-1], *problems):
+                    frozen.restore(sim)
+                    begin = time.perf_counter()
+                    sim.model = problem.scene.model
+                    report = sim.step(ms)
+                    times.append((time.perf_counter() - begin) * 1e3)
+                    q = report.positions.astype(np.float64)
+                    energy = problem.system.energy(q, problem.frame) if report.finite else np.inf
+                    errors.append(problem.errors(np.array([energy]))[0])
+                found[solver] = np.median(errors[1:]), np.median(times[1:])
+            for solver, (error, took) in found.items():
+                ratio = "" if solver == "auto" else f"auto ÷ it {found['auto'][0] / error:.3g}; "
+                text = f"{ratio}{error:.3g}, {took:.1f} ms a frame with the exchange"
+                rows.append((f"{scene.name}, {count} pins changing, {ms:g} ms: {solver}", text))
+    return rows
+
+
+def _with_pins(frozen: Frozen, count: int, seed: int) -> Frozen:
+    """The frozen frame with more pins: random vertices held a little away from where they are, as contacts would."""
+    scene, model = frozen.scene, frozen.scene.model
+    random = np.random.default_rng(seed)
+    free = np.setdiff1d(np.arange(model.n), model.pinned)
+    which = np.sort(random.choice(free, count, replace=False))
+    away = 0.2 * np.ptp(model.mesh.vertices, axis=0).max() / np.sqrt(model.n)
+    target = frozen.frame.s[which] + away * random.standard_normal((count, 3))
+    stiffness = float(np.median(frozen.system.diagonal))
+    changed = replace(scene, model=model.pin(which, target=target, stiffness=stiffness))
+    sim = changed.simulate(solver="jacobi")
+    frozen.restore(sim)
+    problem = sim.step(Budget(iterations=1)).frame
+    reference = minimise(sim.system, problem, accuracy=1e-6, most=1500)
+    return Frozen(changed, frozen.number, frozen.positions, frozen.velocities, sim.system, problem, reference)
+
+
+def big(armadillo: str | None) -> Rows:
+    """A tetrahedral body of 100K vertices. Its minimum: our own solver after 400 iterations (a factorisation for
+    the float64 reference would take minutes and gigabytes)."""
+    scene = make_scene("armadillo", resolution=BIG_RESOLUTION)
+    sim = scene.simulate(solver="lbfgs(multigrid)")
+    for _ in range(FRAME):
+        start = sim.positions, sim.velocities
+        report = sim.step(Budget(iterations=20))
+    frame = report.frame
+    sim.positions, sim.velocities = start
+    best = sim.step(Budget(iterations=400)).positions.astype(np.float64)
+    energy, gradient = sim.system.evaluate(best, frame)
+    reference = Reference(best, energy, float(np.linalg.norm(gradient)), 400, True)
+    frozen = Frozen(scene, FRAME, *start, sim.system, frame, reference)
+    rows = against(frozen, (*SEEDS, "multigrid"), repeats=3)
+    return [("big body", f"{scene.model.n} vertices, {len(scene.model.mesh.tets)} tetrahedra"), *rows]
+
+
+BIG_RESOLUTION = 91
+
+
+def live(armadillo: str | None, frames: int = 300) -> Rows:
+    rows: Rows = []
+    for scene in bodies(armadillo):
+        for ms in (1.0, 2.0, *BUDGETS):
+            sim = replace(scene, time_step=0.033).simulate(budget=ms)
+            sim.prepare(wait=True)
+            reports = [sim.step() for _ in range(frames)]
+            took = np.array([report.ms for report in reports])
+            finite = all(report.finite for report in reports)
+            notes = {report.note for report in reports if report.note}
+            reach = np.ptp(sim.positions, axis=0).max() / np.ptp(scene.model.mesh.vertices, axis=0).max()
+            text = f"finite: {finite}; p99 {np.percentile(took, 99):.2f} ms; size ÷ rest size {reach:.2f}; {len(notes)} notes"
+            rows.append((f"{scene.name}, {frames} live frames, h = 33 ms, {ms:g} ms", text))
+    return rows
+
+
+def stretch(armadillo: str | None) -> Rows:
+    scene = make_scene("hanging-cloth")
+    rows: Rows = []
+    for solver in ("auto", "vivace", "jacobi", "direct"):
+        result = vv.bench.run.run(scene, solver=solver, budget=Budget(ms=8.0), frames=60, error_samples=0)
+        summary = result.summary()
+        text = f"{100 * summary['stretch_mean']:.4f} %; {summary['ms_per_frame_median']:.2f} ms a frame"
+        rows.append((f"hanging-cloth, 60 frames at 8 ms, stretch: {solver}", text))
+    return rows
+
+
+def cycle(armadillo: str | None) -> Rows:
+    """One iteration of multigrid, projections included, against one sweep of vivace, likewise; interleaved."""
+    rows: Rows = []
+    for scene in bodies(armadillo):
+        sims = {name: scene.simulate(solver=name) for name in ("multigrid:cycles=1", "lbfgs(multigrid)", "vivace")}
+        samples: dict[str, list[float]] = {name: [] for name in sims}
+        for _ in range(25):
+            for name, sim in sims.items():
+                samples[name].append(sim.step(Budget(iterations=24)).ms_per_sweep)
+        ms = {name: float(np.median(values[2:])) for name, values in samples.items()}
+        for name in list(sims)[:2]:
+            text = f"{ms[name] / ms['vivace']:.2f} ({ms[name]:.3f} ms ÷ {ms['vivace']:.3f} ms)"
+            rows.append((f"{scene.name}: one iteration of {name} ÷ one vivace sweep", text))
+    return rows
+
+
+def scaling(armadillo: str | None) -> Rows:
+    """One frame of the tablecloth at growing resolution: how far ten iterations get."""
+    rows: Rows = []
+    for resolution in (100, 200, 400, 800):
+        scene = make_scene("tablecloth", resolution=resolution)
+        sim = scene.simulate(solver="lbfgs(multigrid)")
+        begin = time.perf_counter()
+        sim.prepare(wait=True)
+        setup = time.perf_counter() - begin
+        for _ in range(FRAME):
+            start = sim.positions, sim.velocities
+            report = sim.step(Budget(iterations=30))
+        frame, system = report.frame, sim.system
+        sim.positions, sim.velocities = start
+        best = system.energy(sim.step(Budget(iterations=300)).positions.astype(np.float64), frame)
+        first = system.energy(frame.start, frame)
+        found = []
+        for solver in ("multigrid", "lbfgs(multigrid)", "direct", "vivace", "jacobi"):
+            if solver == "direct" and resolution > 400:
+                continue
+            other = scene.simulate(solver=solver)
+            other.positions, other.velocities = start
+            after = other.step(Budget(iterations=10))
+            error = (system.energy(after.positions.astype(np.float64), frame) - best) / (first - best)
+            found.append(f"{solver} {error:.3g} ({after.ms_per_sweep:.2f} ms)")
+        rows.append((f"{system.n} vertices, after 10 iterations (set-up {setup:.1f} s)", "; ".join(found)))
+    return rows
+
+
+def contacts(armadillo: str | None, frames: int = 300, count: int = 1000) -> Rows:
+    """1,000 pins added in one frame and removed in the next; what a frame takes, exchange included."""
+    rows: Rows = []
+    for scene in bodies(armadillo):
+        for ms in (8.0, 15.0):
+            sim = scene.simulate(budget=ms)
+            sim.prepare(wait=True)
+            for _ in range(5):
+                sim.step()
+            random, base = np.random.default_rng(0), scene.model
+            free = np.setdiff1d(np.arange(base.n), base.pinned)
+            stiffness = float(np.median(sim.system.diagonal))
+            took, exchange, finite, notes = [], [], True, set()
+            for k in range(frames):
+                which = np.sort(random.choice(free, count, replace=False))
+                begin = time.perf_counter()
+                target = sim.positions[which]
+                sim.model = base if k % 2 else base.pin(which, target=target, stiffness=stiffness)
+                exchange.append((time.perf_counter() - begin) * 1e3)
+                report = sim.step()
+                took.append((time.perf_counter() - begin) * 1e3)
+                finite = finite and report.finite
+                notes |= {report.note} - {""}
+            reach = np.ptp(sim.positions, axis=0).max() / np.ptp(base.mesh.vertices, axis=0).max()
+            text = (
+                f"finite: {finite}; frame median {np.median(took):.2f}, p99 {np.percentile(took, 99):.2f}, "
+                f"most {max(took):.2f} ms, of that exchanging {np.median(exchange):.2f}; "
+                f"size ÷ rest size {reach:.2f}; notes: {'; '.join(sorted(notes)) or 'none'}"
+            )
+            rows.append((f"{scene.name}: {count} pins on and off, {frames} frames, {ms:g} ms", text))
+    return rows
+
+
+def divergence(armadillo: str | None, frames: int = 120) -> Rows:
+    """The course's ρ at small budgets, as printed and with the automatic one, live."""
+    rows: Rows = []
+    cloth, tets = bodies(armadillo)
+    for scene, rho in ((cloth, 0.9999), (tets, 0.9992)):
+        specs = (f"chebyshev(jacobi):rho={rho},watch=False", f"chebyshev(jacobi):rho={rho}", "chebyshev(jacobi)")
+        for ms in (4.0, 8.0, 25.0):
+            for spec in specs:
+                sim = scene.simulate(solver=tuned(spec, scene, ms) if "rho" not in spec else spec, budget=ms)
+                sim.prepare(wait=True)
+                counts, lost = [], 0
+                size = np.ptp(scene.model.mesh.vertices, axis=0).max()
+                for k in range(frames):
+                    report = sim.step()
+                    counts.append(report.sweeps)
+                    with np.errstate(all="ignore"):
+                        if not lost and not (np.abs(report.positions).max() < 10 * size):
+                            lost = k + 1
+                    if not report.finite:
+                        break
+                state = f"lost at frame {lost}" if lost else f"stays for {frames} frames"
+                used = sim.solver.used_rho  # type: ignore[attr-defined]
+                text = f"{state}; {np.median(counts):g} iterations a frame; ρ = {used:.6g}"
+                rows.append((f"{scene.name}, {ms:g} ms: {spec}", text))
+    return rows
+
+
+def substitution(armadillo: str | None) -> Rows:
+    """Back-substitution for three right-hand sides: ours (float32, CHOLMOD through cholespy), and SciPy's SuperLU."""
+    rows: Rows = []
+    for scene in bodies(armadillo):
+        matrix = vv.System(scene.model, scene.time_step).matrix
+        begin = time.perf_counter()
+        ours = Cholesky(matrix)
+        ours_s = time.perf_counter() - begin
+        begin = time.perf_counter()
+        theirs = spl.splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+        theirs_s = time.perf_counter() - begin
+        default = spl.splu(matrix.tocsc())
+        b = np.random.default_rng(0).standard_normal((matrix.shape[0], 3))
+        single, x = b.astype(np.float32), np.zeros(b.shape, np.float32)
+        calls = {
+            "ours": lambda: ours.solve(single, x),
+            "best": lambda: theirs.solve(b),
+            "default": lambda: default.solve(b),
+        }
+        samples: dict[str, list[float]] = {name: [] for name in calls}
+        for _ in range(40):
+            for name, call in calls.items():
+                begin = time.perf_counter()
+                call()
+                samples[name].append((time.perf_counter() - begin) * 1e3)
+        ms = {name: float(np.median(values)) for name, values in samples.items()}
+        text = (
+            f"SuperLU ÷ ours {ms['best'] / ms['ours']:.2f} with its best ordering, {ms['default'] / ms['ours']:.2f} with its "
+            f"default; {ms['ours']:.2f}, {ms['best']:.2f}, {ms['default']:.2f} ms; factorising {ours_s:.2f}, {theirs_s:.2f} s"
+        )
+        rows.append((f"{scene.name}: back-substitution", text))
+    return rows
+
+
+def coarsening(armadillo: str | None) -> Rows:
+    """What PyAMG is asked for: levels, entries, and how far iterations of L-BFGS over one cycle get on the frozen frame."""
+    rows: Rows = []
+    for scene in bodies(armadillo):
+        frozen = freeze(scene, FRAME)
+        for name in COARSENINGS:
+            solver = make_solver(f"lbfgs(multigrid:coarsening={name},cycles=1)")
+            sim = scene.simulate(solver=solver)
+            sim.prepare()
+            hierarchy = solver.corrector.hierarchy  # type: ignore[attr-defined]
+            found = []
+            for k in (1, 3, 8, 20):
+                frozen.restore(sim)
+                q = sim.step(Budget(iterations=k)).positions.astype(np.float64)
+                found.append(f"{k}: {frozen.errors(np.array([frozen.system.energy(q, frozen.frame)]))[0]:.3g}")
+            text = f"levels {hierarchy.sizes}, operator complexity {hierarchy.operator_complexity:.2f}; error after "
+            rows.append((f"{scene.name}, coarsening {name}", text + ", ".join(found)))
+    return rows
+
+
+def model(armadillo: str | None) -> Rows:
+    """What the two candidates of `auto` cost and reach, by size: the source of the coefficients in solvers/auto.py."""
+    from vivace.solvers.auto import Costs
+
+    rows: Rows = []
+    scenes = [make_scene("tablecloth", resolution=r) for r in (10, 20, 40, 70, 100, 200)]
+    scenes += [make_scene("armadillo", resolution=r) for r in (6, 10, 16, 24)]
+    for scene in scenes:
+        costs = Costs.of(vv.System(scene.model, scene.time_step))
+        found = []
+        for name in ("lbfgs(multigrid)", "lbfgs(direct)"):
+            sim = scene.simulate(solver=name)
+            ms = [sim.step(Budget(iterations=8)).ms_per_sweep for _ in range(12)]
+            found.append(float(np.median(ms[2:])))
+        text = f"multigrid {found[0]:.3f} (model {costs.multigrid:.3f}), direct {found[1]:.3f} (model {costs.direct:.3f}) ms"
+        rows.append((f"{scene.name}, {scene.model.n} vertices: an iteration", text))
+    return rows
+
+
+PARTS: dict[str, Callable[[str | None], Rows]] = {
+    part.__name__: part
+    for part in (
+        *(budgets, changing, big, live, stretch, cycle, scaling, contacts),
+        *(divergence, substitution, coarsening, model),
+    )
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--armadillo", metavar="FILE", help="a tetrahedral mesh file")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts, separated by commas")
+    parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    arguments = parser.parse_args()
+    rows: Rows = []
+    for name in arguments.only.split(","):
+        for row in PARTS[name](arguments.armadillo):
+            rows.append(row)
+            if not arguments.json:
+                print(f"{row[0]:64s} {row[1]}", flush=True)
+    if arguments.json:
+        print(json.dumps(dict(rows), indent=2, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""`vivace tune`: find a Chebyshev solver's ρ for a scene, and keep it with the scene."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..errors import InputError
+from ..files import check_writable
+from ..scenes.files import write_tuned
+from ..solvers import make_solver
+from ..solvers.chebyshev import Chebyshev
+from ..solvers.tuning import tuned_rho
+from .arguments import add_common, add_target, parameter, positive_int, scene_of
+from .console import out, progress, show_json
+
+DETAILS = """Find the ρ with which a Chebyshev solver gets farthest in a number of iterations a step.
+
+The scene falls from rest for a few steps; on the last of them ρ is raised until it oscillates, and lowered again. The
+more iterations a step has, the larger ρ may be, so say how many yours has (vivace run tells). With --out the result
+goes into a scene file, which vivace run, compare and the rest then use instead of tuning again.
+
+  vivace tune tablecloth --solver "chebyshev(jacobi)" --iterations 60 --out tuned.toml
+  vivace run tuned.toml --solver "chebyshev(jacobi)" --budget-ms 8"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_target(parser)
+    parser.add_argument("--solver", default="chebyshev(jacobi)", metavar="NAME", help="default: chebyshev(jacobi)")
+    parser.add_argument(
+        "--iterations", type=positive_int, default=60, metavar="K", help="iterations a step (default 60)"
+    )
+    parser.add_argument("--out", metavar="TOML", help="scene file to write; may be TARGET itself if that is one")
+    add_common(parser)
+
+
+def tune(arguments: argparse.Namespace) -> None:
+    solver = make_solver(arguments.solver)
+    if not isinstance(solver, Chebyshev):
+        raise InputError(f"only Chebyshev solvers have a ρ to tune, e.g. chebyshev(jacobi); not {arguments.solver!r}")
+    solver.rho = 0.0
+    if arguments.out and Path(arguments.out).suffix.lower() != ".toml":
+        raise InputError(f"--out must end in .toml, not {arguments.out!r}")
+    scene = scene_of(arguments)
+    if arguments.out:
+        check_writable(Path(arguments.out))
+    with progress(arguments.quiet or arguments.json) as tell:
+        tell("tuning", 0, 1)
+        sim = scene.simulate(solver=solver, threads=arguments.threads, seed=arguments.seed)
+        sim.prepare(wait=True)
+        rho = tuned_rho(solver, sim.system, iterations=arguments.iterations)
+        tell("tuning", 1, 1)
+    if arguments.out:
+        parameters = dict(parameter(text) for text in arguments.parameters)
+        write_tuned(arguments.out, arguments.target, parameters, {solver.name: rho})
+    if arguments.json:
+        show_json({"solver": solver.name, "rho": rho, "iterations": arguments.iterations, "written": arguments.out})
+        return
+    out.print(f"{scene.name}, {solver.name}, {arguments.iterations} iterations a step: ρ = {rho:.8g}", markup=False)
+    if arguments.out:
+        out.print(f"wrote {arguments.out}", markup=False, soft_wrap=True)
