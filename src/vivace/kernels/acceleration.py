@@ -57,7 +57,7 @@ def product_blocks(table, begin, end, iteration):
 def chebyshev_weight(table, begin, end, iteration):
     """ω of this iteration [fratarcangeli2018, Alg. 1], and whether ρ has to be smaller.
 
-    settings: ρ, delay S, γ, watch. A polynomial of Chebyshev's with the right ρ makes no mode larger than it was at the
+    settings: ρ, delay S, γ, watch, γ of the first iteration. A polynomial of Chebyshev's with the right ρ makes no mode larger than it was at the
     start. So a residual above the start's (in the norm √(r·e), in which modes count by their energy) proves that ρ is
     too large here: go back to the best iterate and begin anew with 1 - ρ twice as large; where there is no acceleration
     left to give up, with half of γ. From step to step ρ and γ return to what was asked for.
@@ -109,7 +109,8 @@ def chebyshev_step(table, begin, end, iteration):
             store4(q, i, load4(best, i))
             store4(old, i, load4(best, i))
         return
-    omega, gamma = np.float32(state[OMEGA]), np.float32(state[GAMMA])
+    omega = np.float32(state[OMEGA])
+    gamma = np.float32(min(state[GAMMA], doubles(table, 5)[4]) if iteration == 0 else state[GAMMA])
     improved = state[IMPROVED] != 0.0
     for i in range(begin, end):
         qi = load4(q, i)

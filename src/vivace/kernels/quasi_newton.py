@@ -48,14 +48,14 @@ def judge_blocks(table, begin, end, iteration):
 
 @phase_kernel
 def judge(table, begin, end, iteration):
-    """Take the last step back if it raised the energy. `settings`: keep pairs from step to step.
+    """Take the last step back if it raised the energy. `settings`: keep pairs from step to step; first scale.
 
     `trouble`: set when it was a plain correction that raised it.
     """
     partial, state, settings, trouble = doubles(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)
     state[REJECTED] = 0.0
     if iteration == 0:
-        state[SCALE] = 1.0
+        state[SCALE] = settings[1]
         state[REJECTIONS] = 0.0
         if settings[0] == 0.0:
             state[COUNT] = 0.0
@@ -161,7 +161,6 @@ def recursion(table, begin, end, iteration):
             count = 0  # rounding, or a concave direction: what was learnt does not hold here
         state[NEWEST] = newest
         state[COUNT] = count
-        state[SCALE] = min(1.0, 2.0 * state[SCALE])
     for slot in range(memory):
         weights[slot] = weights[memory + slot] = 0.0
     # First loop, newest to oldest; weights[slot] = a_slot.

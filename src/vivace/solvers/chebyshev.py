@@ -33,7 +33,7 @@ from ..kernels.acceleration import (
 from ..kernels.team import Phase
 from ..system import System
 from .base import SOLVERS
-from .correcting import Accelerated, blocks_of
+from .correcting import Accelerated, blocks_of, first_share
 from .layout import Layout
 from .plan import Step
 
@@ -49,7 +49,8 @@ class Chebyshev(Accelerated):
     rho      estimate of the spectral radius, [0, 1), or "auto": tuned in a pre-simulation when the solver is prepared
     delay    iterations before acceleration begins (S)
     gamma    under-relaxation, (0, 1]
-    watch    begin anew with a smaller rho when the residual exceeds what it was at the start (always, with rho="auto")
+    watch    begin anew with a smaller rho when the residual exceeds what it was at the start, and shorten corrections
+             that would overshoot (always, with rho="auto")
     horizon  iterations a step that "auto" tunes rho for
     """
 
@@ -78,12 +79,18 @@ class Chebyshev(Accelerated):
         old, best = (np.zeros((n, 4), np.float32) for _ in range(2))
         self._state, partial = np.zeros(STATE_SIZE), blocks_of(n)
         rho = 0.0 if self.rho == AUTO else float(self.rho)
-        self._settings = np.array([rho, self.delay, self.gamma, float(self.watch or self.rho == AUTO)])
+        watch = self.watch or self.rho == AUTO
+        first = later = self.gamma
+        if watch:
+            overshoot = self.corrector.overshoot(layout)
+            first = min(first, first_share(overshoot))
+            later = min(later, 1.9 / overshoot)
+        self._settings = np.array([rho, self.delay, later, float(watch), first])
         state = self._state
         return [], [
             Phase(product_blocks, (e, r, partial, state), 0, n, grain=BLOCK),
             Phase(chebyshev_weight, (partial, state, self._settings), 0, 1, serial=True),
-            Phase(chebyshev_step, (layout.q, e, old, best, state), 0, n),
+            Phase(chebyshev_step, (layout.q, e, old, best, state, self._settings), 0, n),
         ]
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:

@@ -38,6 +38,10 @@ class Corrector(ABC):
     def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Step]:
         """Steps that write e ≈ Y⁻¹ r; all arrays are (n, 4) float32 in visiting order."""
 
+    def overshoot(self, layout: Layout) -> float:
+        """The largest eigenvalue of HY, where e = H r: how far a correction overshoots its worst mode; 1: not at all."""
+        return 1.0
+
     def adapt_correction(self, layout: Layout) -> bool:
         """The diagonal has changed (`layout.adapt` has been called): go on with it, or say that it takes too long."""
         return True
@@ -55,6 +59,14 @@ class Corrector(ABC):
     def correction_note(self) -> str:
         """What a user should know about the last solve."""
         return ""
+
+
+def first_share(overshoot: float) -> float:
+    """The share of the first correction to take, so that a step of one iteration is stable from frame to frame.
+
+    What it leaves of a mode, μ = 1 - share λ, comes back as velocity, and grows for μ < -1/3 (docs/relaxation.md).
+    """
+    return min(1.0, 1.3 / overshoot)
 
 
 def symmetric_sweep(layout: Layout, pointers: np.ndarray | None, r: np.ndarray, e: np.ndarray) -> list[Phase]:

@@ -20,17 +20,25 @@ from .layout import Layout
 
 
 def judged_steps(
-    layout: Layout, r: np.ndarray, e: np.ndarray, *, memory: int, trouble: np.ndarray, keep: bool = False
+    layout: Layout,
+    r: np.ndarray,
+    e: np.ndarray,
+    *,
+    memory: int,
+    trouble: np.ndarray,
+    keep: bool = False,
+    longest: float = 1.0,
 ) -> tuple[np.ndarray, list[Phase], list[Phase]]:
     """The state, what comes between residual and correction, and what follows the correction.
 
     `trouble[0]` is set when a plain correction has raised the energy. `keep`: pairs are kept from step to step.
+    `longest`: the share of a plain correction to take.
     """
     n, blocks = layout.n, -(-layout.n // BLOCK)
     q_old, r_old, e_old = (np.zeros((n, 4), np.float32) for _ in range(3))
     room = max(memory, 1)
     s, y, u = (np.zeros((room * n if memory else 1, 4), np.float32) for _ in range(3))
-    state, settings = np.zeros(STATE_SIZE), np.array([float(keep)])
+    state, settings = np.zeros(STATE_SIZE), np.array([float(keep), longest])
     judged, products = np.zeros(2 * blocks), np.zeros(blocks * PRODUCTS * room)
     sy, yu, weights = np.zeros(room * room), np.zeros(room * room), np.zeros(2 * room)
     before = [

@@ -16,7 +16,7 @@ from ..checks import is_whole
 from ..errors import InputError
 from ..kernels.quasi_newton import REJECTIONS
 from .base import SOLVERS
-from .correcting import Accelerated
+from .correcting import Accelerated, first_share
 from .judged import judged_steps
 from .layout import Layout
 from .plan import Step
@@ -45,7 +45,10 @@ class LBFGS(Accelerated):
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Step], Sequence[Step]]:
         trouble = getattr(self.corrector, "trouble", np.zeros(1))
-        self._state, before, after = judged_steps(layout, r, e, memory=self.memory, trouble=trouble, keep=self.keep)
+        longest = first_share(self.corrector.overshoot(layout))
+        self._state, before, after = judged_steps(
+            *(layout, r, e), memory=self.memory, trouble=trouble, keep=self.keep, longest=longest
+        )
         return before, after
 
     def note(self) -> str:
