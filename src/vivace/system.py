@@ -55,20 +55,22 @@ class System:
         self.quadratic = [group for group in inner if group.kind.role is Role.QUADRATIC]
         self.pins = [group for group in model.groups if group.kind.role is Role.TARGET and len(group)]
         self._inner = inner
-        same = like is not None and self.shares_structure(like)
-        self._assembled = like._assembled if same else _assemble(model.n, inner)  # type: ignore[union-attr]
-        self.stiffness_off, self.stiffness_diagonal, self.stiffness_tie = self._assembled
+        if like is not None and not self.shares_structure(like):
+            like = None
+        assembled = like._assembled if like is not None else _assemble(model.n, inner)
+        self._assembled: tuple[sp.csr_matrix, np.ndarray, np.ndarray] = assembled
+        self.stiffness_off, self.stiffness_diagonal, self.stiffness_tie = assembled
         self.pin_weight = np.zeros(model.n)
         for group in self.pins:
             np.add.at(self.pin_weight, group.vertices[:, 0], group.weights)
         self.glide = 1.0 / (1.0 + model.air * h)  # share of its motion that air leaves a free vertex in a step
         self.inertia = model.masses / (self.glide * h**2)
         self.viscous = model.viscosity / h  # factor on K
-        off = self.stiffness_off
-        if same:
-            self.off = like.off  # type: ignore[union-attr]
+        self.off: sp.csr_matrix  # no diagonal
+        if like is not None:
+            self.off = like.off
         else:
-            self.off = off * (1.0 + self.viscous) if self.viscous else off  # CSR, no diagonal
+            self.off = self.stiffness_off * (1.0 + self.viscous) if self.viscous else self.stiffness_off
         # Row sums of Y: what holds a vertex to the world and not to its neighbours.
         self.tie = self.inertia + self.pin_weight + (1.0 + self.viscous) * self.stiffness_tie
         self.diagonal = self.inertia + self.pin_weight + (1.0 + self.viscous) * self.stiffness_diagonal

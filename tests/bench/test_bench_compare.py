@@ -56,7 +56,7 @@ def test_a_live_comparison_is_the_simulation(cloth):
 
 
 def test_the_state_is_that_of_a_converged_trajectory(cloth, state):
-    """Step by step: s = q + (h v + h² g)/(1 + air h), and q the minimum, here with a reference ten times as accurate."""
+    """Step by step: s = q + (h v + h² g)/(1 + air h), and q the minimum, here by a reference ten times as accurate."""
     h, model = cloth.time_step, cloth.model
     q, v = model.mesh.vertices, np.zeros((model.n, 3))
     system = state.system
@@ -70,8 +70,8 @@ def test_the_state_is_that_of_a_converged_trajectory(cloth, state):
     np.testing.assert_allclose(state.velocities, v, atol=0.02 * drop / h)
 
 
-def test_the_first_frame_starts_where_the_scene_does():
-    scene = make_scene("flattened-body", resolution=8)
+def test_the_first_frame_starts_where_the_scene_does(cloth):
+    scene = Scene("stretched", cloth.model, cloth.time_step, start=1.1 * cloth.model.mesh.vertices)
     state = freeze(scene, 1)
     np.testing.assert_array_equal(state.positions, scene.start.astype(np.float32))
     np.testing.assert_array_equal(state.velocities, 0)
@@ -117,7 +117,8 @@ def test_rows(state, curves):
 
 
 def test_errors_agree_with_an_independent_computation(cloth, state, curves):
-    """(ε(q) - ε*) / (ε(q⁰) - ε*) and ‖∇ε(q)‖ / ‖∇ε(q⁰)‖, with ε* by more iterations from another start."""
+    """(ε(q) - ε*) / (ε(q⁰) - ε*) and ‖∇ε(q)‖ / ‖∇ε(q⁰)‖ of the user's own step, with ε* from another start."""
+    best = minimise(state.system, state.frame, state.frame.previous, accuracy=1e-9, most=10_000).energy
     for curve in curves:
         if curve.budget.iterations is None:
             continue
@@ -125,10 +126,9 @@ def test_errors_agree_with_an_independent_computation(cloth, state, curves):
         sim.positions, sim.velocities = state.positions, state.velocities
         report = sim.step()
         system, frame = sim.system, report.frame
-        best = minimise(system, frame, report.positions.astype(float), accuracy=1e-9, most=10_000).energy
         first, gradient = system.evaluate(frame.start, frame)
-        # The reference is accurate to about ten times 1e-7 of the gap.
-        np.testing.assert_allclose(curve.errors, (report.energy - best) / (first - best), atol=1e-6)
+        # The reference is accurate to about ten times 1e-7 of the gap; twice that, to be safe.
+        np.testing.assert_allclose(curve.errors, (report.energy - best) / (first - best), atol=2e-6)
         np.testing.assert_allclose(curve.gradients, report.gradient / np.linalg.norm(gradient), rtol=1e-12)
 
 
@@ -146,7 +146,8 @@ def test_the_reference_is_never_above_a_result(cloth):
     curves = compare_frozen(state, ["vivace"], iterations=[60, 400], repeat=1)
     assert state.reference.energy < early
     assert all((curve.errors >= 0).all() for curve in curves)
-    assert freeze(cloth, 2).reference.energy == pytest.approx(state.reference.energy, rel=1e-6)
+    gap = state.system.energy(state.frame.start, state.frame) - state.reference.energy
+    assert freeze(cloth, 2).reference.energy == pytest.approx(state.reference.energy, abs=1e-6 * gap)
 
 
 def test_a_reference_that_did_not_converge_tells_nothing(cloth, monkeypatch):
@@ -218,8 +219,7 @@ def test_csv_round_trip(tmp_path, curves):
     assert {line["iterations"] for line in lines} == {"", *map(str, COUNTS)}
 
 
-@pytest.mark.parametrize("measure", ["energy", "gradient"])
-@pytest.mark.parametrize("mode", ["live", "frame"])
+@pytest.mark.parametrize(("mode", "measure"), [("live", "gradient"), ("frame", "energy")])
 def test_a_study_of_a_dozen_solvers_with_long_names(tmp_path, mode, measure):
     """Every file is there, settings are inside, and the legend does not squeeze the plots out."""
     names = [f"chebyshev(jacobi:omega=0.{k},refresh=1):rho=0.999,delay=10,gamma=0.{k}" for k in range(11)]

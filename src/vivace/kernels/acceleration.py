@@ -57,10 +57,10 @@ def product_blocks(table, begin, end, iteration):
 def chebyshev_weight(table, begin, end, iteration):
     """ω of this iteration [fratarcangeli2018, Alg. 1], and whether ρ has to be smaller.
 
-    settings: ρ, delay S, γ, watch, γ of the first iteration. A polynomial of Chebyshev's with the right ρ makes no mode larger than it was at the
-    start. So a residual above the start's (in the norm √(r·e), in which modes count by their energy) proves that ρ is
-    too large here: go back to the best iterate and begin anew with 1 - ρ twice as large; where there is no acceleration
-    left to give up, with half of γ. From step to step ρ and γ return to what was asked for.
+    settings: ρ, delay S, γ, watch, γ of the first iteration. A polynomial of Chebyshev's with the right ρ makes no mode
+    larger than it was at the start. So a residual above the start's (in the norm √(r·e), in which modes count by their
+    energy) proves that ρ is too large here: go back to the best iterate and begin anew with 1 - ρ twice as large; where
+    there is no acceleration left to give up, with half of γ. From step to step ρ and γ return to what was asked for.
     """
     partial, state, settings = doubles(table, 0), doubles(table, 1), doubles(table, 2)
     size = 0.0

@@ -106,6 +106,7 @@ class Phase:
     serial: bool = False  # one chunk, whatever the team: for reductions with a fixed order
     every: int = 1  # take part in iterations 0, every, 2 every, ... only
     grain: int = GRAIN  # chunks are cut at multiples of this
+    chunks: int = 0  # how many there are; 0: by the number of items
 
 
 # --- the walk ------------------------------------------------------------------------------------------------------
@@ -173,10 +174,11 @@ class Job:
             functions.append(phase.kernel.address)
             every.append(phase.every)
             items = phase.end - phase.begin
-            chunks = 1 if phase.serial else _chunks(items, threads)
+            chunks = 1 if phase.serial else phase.chunks or _chunks(items, threads)
+            grain = 1 if phase.chunks else phase.grain
             for chunk in range(chunks):
-                begins.append(phase.begin + items * chunk // chunks // phase.grain * phase.grain)
-                ends.append(phase.begin + items * (chunk + 1) // chunks // phase.grain * phase.grain)
+                begins.append(phase.begin + items * chunk // chunks // grain * grain)
+                ends.append(phase.begin + items * (chunk + 1) // chunks // grain * grain)
             ends[-1] = phase.end
             pointers.append(len(begins))
         self._functions, self._tables, self._every = (np.array(a, np.int64) for a in (functions, tables, every))

@@ -31,6 +31,7 @@ LARGEST_ERROR = 1e3  # a run this far off has diverged; drawing how far would fl
 CELLS = 512
 INCHES_A_LETTER = 0.075  # of a legend, on average
 INCHES_A_LINE = 0.19
+LONGEST_LABEL = 72  # letters of a line
 
 
 def save_figure(figure: Figure, path: str | os.PathLike, settings: Settings = None) -> None:
@@ -205,14 +206,18 @@ def _draw(
     figure, grid = _figure(len(rows), max(map(len, rows)), size, sharey=sharey)
     for axes in grid.flat:
         axes.set_visible(False)
-    for axes, panel in ((grid[i, k], panel) for i, row in enumerate(rows) for k, panel in enumerate(row)):
+    filled = [(grid[i, k], panel) for i, row in enumerate(rows) for k, panel in enumerate(row)]
+    for axes, panel in filled:
         axes.set_visible(True)
         for name, curve in panel.curves.items():
             _line(axes, *_curve(name, curve), name, names.index(name), limit=limit, marked=marked, runs=runs)
+    for axes, panel in filled:
         if runs:
             _run_ticks(axes)
         if panel.log_x:
             _log_x(axes)
+        if not any(map(_has_values, grid.flat if sharey else [axes])):
+            axes.set_ylim(1e-3, 1.0)  # nothing but crosses: a logarithmic axis needs limits
         _tidy(axes, panel.title, panel.xlabel, panel.ylabel)
         _shade(axes, panel.floor)
     _legend(figure, grid.flat)
@@ -230,13 +235,15 @@ def _curve(name: str, curve: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[N
     return x, y
 
 
+def _has_values(axes: Axes) -> bool:
+    """Whether a logarithmic axis has anything to show but crosses."""
+    return any(line.get_gid() != "lost" and (np.ravel(line.get_ydata()) > 0).any() for line in axes.lines)
+
+
 def _run_ticks(axes: Axes) -> None:
-    """A tick for each place where runs were made; limits for a logarithmic axis that has nothing but crosses."""
-    drawn = [line for line in axes.lines if line.get_gid() != "lost"]
-    places = sorted({float(x) for line in drawn for x in np.ravel(line.get_xdata())})
+    """A tick for each place where runs were made."""
+    places = sorted({float(x) for line in axes.lines for x in np.ravel(line.get_xdata())})
     axes.set_xticks(places, [f"{place:g}" for place in places])
-    if not any((np.ravel(line.get_ydata()) > 0).any() for line in drawn):
-        axes.set_ylim(1e-3, 1.0)
 
 
 def _figure(down: int, across: int, size: tuple[float, float], sharey: bool = False) -> tuple[Figure, NDArray]:
@@ -309,14 +316,14 @@ def _shade(axes: Axes, floor: float) -> None:
 
 
 def _legend(figure: Figure, all_axes: Iterable[Axes]) -> None:
-    """One legend on top, for which the figure grows; names that are wider than the figure are broken."""
+    """One legend on top, for which the figure grows; names that are too wide are broken, after commas if possible."""
     handles: dict[str, Any] = {}
     for axes in all_axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     width = figure.get_figwidth() - 0.4
-    letters = int((width - 0.8) / INCHES_A_LETTER)
-    labels = ["\n".join(textwrap.wrap(label, letters)) for label in handles]
+    letters = min(int((width - 0.8) / INCHES_A_LETTER), LONGEST_LABEL)
+    labels = [textwrap.fill(label.replace(",", ", "), letters).replace(", ", ",") for label in handles]
     widest = max(min(len(label), letters) for label in handles) * INCHES_A_LETTER + 0.8
     columns = max(1, min(len(labels), 4, int(width / widest)))
     lines = -(-sum(1 + label.count("\n") for label in labels) // columns)

@@ -39,7 +39,7 @@ class Corrector(ABC):
         """Steps that write e ≈ Y⁻¹ r; all arrays are (n, 4) float32 in visiting order."""
 
     def overshoot(self, layout: Layout) -> float:
-        """The largest eigenvalue of HY, where e = H r: how far a correction overshoots its worst mode; 1: not at all."""
+        """The largest eigenvalue of HY, e = H r: how far a correction overshoots its worst mode; 1: not at all."""
         return 1.0
 
     def adapt_correction(self, layout: Layout) -> bool:

@@ -18,7 +18,6 @@ from .layout import Layout
 from .ordering import morton_rank
 from .sweeping import SweepingSolver, check_omega, check_refresh
 
-
 POWER_ITERATIONS = 30
 
 

@@ -48,10 +48,10 @@ def judged_steps(
     ]
     after = []
     if memory:
-        arrays = (layout.q, q_old, r, r_old, e, e_old, s, y, u, products, state)
+        pairs = (layout.q, q_old, r, r_old, e, e_old, s, y, u, products, state)
         after += [
-            Phase(pair_products, arrays, 0, n, grain=BLOCK),
+            Phase(pair_products, pairs, 0, n, grain=BLOCK),
             Phase(recursion, (products, state, sy, yu, weights), 0, 1, serial=True),
         ]
-    arrays = (layout.q, q_old, r, r_old, e, e_old, s, u, state, weights)
-    return state, before, [*after, Phase(quasi_newton_step, arrays, 0, n, grain=BLOCK)]
+    step = (layout.q, q_old, r, r_old, e, e_old, s, u, state, weights)
+    return state, before, [*after, Phase(quasi_newton_step, step, 0, n, grain=BLOCK)]

@@ -49,7 +49,7 @@ from .ordering import morton_rank
 class Multigrid(CorrectingSolver, Corrector):
     """V-cycles with coloured sweeps as smoother: linear in the number of vertices, and pins may change.
 
-    cycles               V-cycles for each correction, 1 to 10; 0: two where projecting costs more than a cycle, else one
+    cycles               V-cycles a correction, 1 to 10; 0: two where projecting costs more than a cycle, else one
     coarsening           "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation
     colouring_algorithm  of the fine level (see `vivace list colourings`)
     background           build the hierarchy in a thread of its own and sweep until it is there; with a budget of
@@ -105,7 +105,8 @@ class Multigrid(CorrectingSolver, Corrector):
 
     def _fine_cycle(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> list[Phase]:
         """One V-cycle from the top: e ≈ Y⁻¹ r."""
-        assert self.hierarchy is not None and self.hierarchy.down is not None
+        assert self.hierarchy is not None
+        assert self.hierarchy.down is not None
         sweeps = symmetric_sweep(layout, self._pointers, r, e)
         half = len(sweeps) // 2
         left = np.zeros_like(r)
