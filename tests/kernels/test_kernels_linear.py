@@ -248,7 +248,7 @@ def test_threads_do_not_change_a_bit():
     found = []
     for threads in (1, 2, 3):
         r, x = random_rows(n, 1), random_rows(m, 4)
-        e, left, to, coarse = (np.zeros((k, 4), np.float32) for k in (n, n, n, m))
+        e, left, to, rest, coarse = (np.zeros((k, 4), np.float32) for k in (n, n, n, n, m))
         own = (*y.arrays, r, e, left)
         run(
             *y.forward(own),
@@ -257,8 +257,8 @@ def test_threads_do_not_change_a_bit():
             Phase(add_prolonged, (*arrays, coarse, e), 0, n),
             *y.backward(own),
             Phase(restrict_rows, (*arrays, coarse, to), 0, n),
-            Phase(residual_of, (y.at, y.j, y.a, y.tie, r, to, to.copy()), 0, n),
+            Phase(residual_of, (y.at, y.j, y.a, y.tie, r, to, rest), 0, n),
             threads=threads,
         )
-        found.append(b"".join(array.tobytes() for array in (e, left, to, coarse)))
+        found.append(b"".join(array.tobytes() for array in (e, left, to, rest, coarse)))
     assert found[0] == found[1] == found[2]

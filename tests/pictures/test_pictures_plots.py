@@ -6,7 +6,15 @@ from PIL import Image
 
 from vivace import __version__
 from vivace.errors import InputError
-from vivace.pictures import adjacency_before_after, error_against_time, error_summary, plots, residual_curves
+from vivace.pictures import (
+    Panel,
+    adjacency_before_after,
+    error_against_time,
+    error_summary,
+    panel_grid,
+    plots,
+    residual_curves,
+)
 
 RNG_SEED = 3
 
@@ -82,6 +90,46 @@ def test_a_lost_run_ends_in_a_cross_at_its_last_value():
     line, cross = grid.flat[0].lines
     np.testing.assert_array_equal(line.get_ydata(), [1, 2, np.nan, np.nan, np.nan])
     assert (cross.get_marker(), *cross.get_xdata(), *cross.get_ydata()) == ("x", 1, 2)
+
+
+def test_two_dozen_lines_can_be_told_apart():
+    _, grid = plots._figure(1, 1, (3, 3))
+    for place in range(24):
+        plots._line(grid.flat[0], np.arange(3.0), np.ones(3), str(place), place, marked=True)
+    looks = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in grid.flat[0].lines}
+    assert len(looks) == len({look[:2] for look in looks}) == 24  # without markers too
+
+
+def test_a_legend_of_long_names_stays_inside_and_leaves_the_plot_its_size():
+    figure, grid = plots._figure(1, 1, (5, 3))
+    names = [f"chebyshev(jacobi:omega=0.{k},refresh=1):rho=0.999,delay=10,gamma=0.9,watch=false" for k in range(12)]
+    for place, name in enumerate(names):
+        plots._line(grid.flat[0], np.arange(3.0), np.ones(3), name, place)
+    plots._legend(figure, grid.flat)
+    figure.canvas.draw()
+    legend = figure.legends[0].get_window_extent()
+    assert legend.x0 >= 0
+    assert legend.x1 <= figure.bbox.width
+    assert [text.get_text().replace("\n", "") for text in figure.legends[0].get_texts()] == names
+    assert all(
+        line.endswith(",") for text in figure.legends[0].get_texts() for line in text.get_text().split("\n")[:-1]
+    )
+    assert grid.flat[0].get_window_extent().height > 0.6 * 3 * figure.dpi
+
+
+def test_a_grid_of_panels(tmp_path):
+    fine = (np.arange(1, 6), np.geomspace(1, 1e-9, 5))
+    panel = Panel(
+        {"one": fine, "lost": (np.arange(1, 6), np.full(5, np.inf))}, "a title", "sweeps", "error", floor=1e-6
+    )
+    rows = [[panel, panel._replace(log_x=True)], [panel._replace(curves={"nothing": ([1, 2], [np.nan, 0.0])})]]
+    for runs in (True, False):
+        panel_grid(tmp_path / "grid.png", rows, runs=runs, settings={"seed": 1})
+        pixels, text = read(tmp_path / "grid.png")
+        assert pixels.std() > 10
+        assert json.loads(text["vivace"])["seed"] == 1
+    with pytest.raises(InputError, match="no curves"):
+        panel_grid(tmp_path / "none.png", [[]])
 
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
