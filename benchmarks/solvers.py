@@ -287,7 +287,8 @@ def divergence(armadillo: str | None, frames: int = 120) -> Rows:
                     report = sim.step()
                     counts.append(report.sweeps)
                     with np.errstate(all="ignore"):
-                        if not lost and not (np.abs(report.positions).max() < 10 * size):
+                        fallen = 9.81 * (k * scene.time_step) ** 2  # twice as far as anything falls freely
+                        if not lost and not (np.abs(report.positions).max() < 5 * size + fallen):
                             lost = k + 1
                     if not report.finite:
                         break

@@ -1,10 +1,10 @@
-"""The shortest way in: a cloth, what it is made of, two pins, a solver, a budget."""
+"""The shortest way in: a cloth, what it is made of, two pins, a budget."""
 
 import vivace as vv
 
 cloth = vv.mesh.cloth(60, 60, width=1.0, height=1.0)
 model = vv.Model.of(cloth, vv.Cloth(density=0.2, stretch=1e3, bend=1e-4), air=0.5).pin("top-corners")
-sim = vv.Simulation(model, solver="vivace", budget=vv.Budget(ms=8), time_step=1 / 30)
+sim = vv.Simulation(model, budget=vv.Budget(ms=8), time_step=1 / 30)
 for _ in range(60):
     report = sim.step()
 

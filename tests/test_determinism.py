@@ -49,11 +49,12 @@ def test_two_runs_in_one_process_are_identical():
     assert trajectory(scene, "vivace", 2, frames=30) == trajectory(scene, "vivace", 2, frames=30)
 
 
-def test_interleaved_simulations_do_not_disturb_each_other():
+@pytest.mark.parametrize("solver", ["auto", "vivace", "lbfgs(multigrid)"])
+def test_interleaved_simulations_do_not_disturb_each_other(solver):
     scene = small_scene("tablecloth")
-    alone = trajectory(scene, "vivace", 2, frames=20)
-    first = scene.simulate(budget=Budget(iterations=4), threads=2)
-    other = small_scene("armadillo").simulate(budget=Budget(iterations=2), threads=2)
+    alone = trajectory(scene, solver, 2, frames=20)
+    first = scene.simulate(solver=solver, budget=Budget(iterations=4), threads=2)
+    other = small_scene("armadillo").simulate(solver=solver, budget=Budget(iterations=2), threads=2)
     out = []
     for frame in range(20):
         first.step()
@@ -67,7 +68,7 @@ def test_another_seed_is_another_colouring():
     scene = SCENES["tablecloth"]()
     colours = []
     for seed in (0, 1, 0):
-        sim = scene.simulate(budget=Budget(iterations=1), seed=seed)
+        sim = scene.simulate(solver="vivace", budget=Budget(iterations=1), seed=seed)
         sim.step()
         colours.append(sim.colouring.colours)
         assert sim.colouring.seed == seed
@@ -76,12 +77,13 @@ def test_another_seed_is_another_colouring():
     assert trajectory(scene, "vivace", 1, seed=0, frames=10) != trajectory(scene, "vivace", 1, seed=1, frames=10)
 
 
-def test_threads_agree_with_a_tolerance_too():
+@pytest.mark.parametrize("solver", ["auto", "vivace", "lbfgs(multigrid)"])
+def test_threads_agree_with_a_tolerance_too(solver):
     """The sum of squares that the tolerance looks at is added up in one order: the same number of sweeps."""
     scene = SCENES["tablecloth"]()
     sweeps = []
     for threads in (1, 2, 3):
-        sim = scene.simulate(budget=Budget(tolerance=0.05, iterations=500), threads=threads)
+        sim = scene.simulate(solver=solver, budget=Budget(tolerance=0.05, iterations=500), threads=threads)
         sweeps.append([sim.step().sweeps for _ in range(10)] + [sim.positions.tobytes()])
     assert sweeps[0] == sweeps[1] == sweeps[2]
 

@@ -29,14 +29,19 @@ BUDGETS = {"--budget-ms": (0.5, {"ms": 0.5}), "--iterations": (7, {"iterations":
 BUDGETS["--tolerance"] = (0.999, {"tolerance": 0.999})
 
 
+@pytest.mark.parametrize("solver", ["auto", "vivace"])
 @pytest.mark.parametrize("option", BUDGETS)
-def test_figures_of_a_named_scene(vivace, option):
+def test_figures_of_a_named_scene(vivace, option, solver):
     value, budget = BUDGETS[option]
-    result = vivace(*SMALL, option, value, "--frames", 3, "--error-samples", 1, "--json")
+    chosen = () if solver == "auto" else ("--solver", solver)
+    result = vivace(*SMALL, *chosen, option, value, "--frames", 3, "--error-samples", 1, "--json")
     figures = result.json
     assert result.code == 0
     assert result.err == ""
+    assert figures["settings"]["solver"]["name"] == solver
     for key, kind in KEYS.items():
+        if (solver, key) == ("auto", "colours"):  # a factorisation does not colour
+            continue
         assert type(figures[key]) is kind, key
         assert math.isfinite(figures[key]), key
     assert figures["settings"]["budget"] == budget
@@ -73,7 +78,7 @@ def test_no_colours_where_nothing_is_coloured(vivace, solver):
 
 
 def test_solids_have_no_stretch(vivace):
-    command = ("run", "cube", "--set", "resolution=4", "--iterations", 3, "--frames", 2)
+    command = ("run", "cube", "--set", "resolution=4", "--solver", "vivace", "--iterations", 3, "--frames", 2)
     figures = vivace(*command, "--error-samples", 0, "--json").json
     assert figures["stretch_mean"] is None
     assert figures["tets"] > 0
@@ -141,7 +146,7 @@ def test_the_table_shows_the_figures(vivace):
     result = vivace(*QUICK)
     assert result.code == 0
     assert result.err == ""
-    assert "tablecloth: 144 vertices, vivace" in result.out
+    assert "tablecloth: 144 vertices, auto" in result.out
     assert "median ms by stage: predict" in result.out
 
 
@@ -177,7 +182,8 @@ def test_the_same_command_gives_the_same_positions(vivace, tmp_path):
     found = {}
     for name, (seed, threads) in runs.items():
         path = tmp_path / f"{name}.npz"
-        result = vivace(*QUICK, "--seed", seed, "--threads", threads, "--json", "--out", path)
+        command = (*QUICK, "--solver", "vivace", "--seed", seed, "--threads", threads)
+        result = vivace(*command, "--json", "--out", path)
         assert result.json["written"] == [str(path)]
         found[name] = np.load(path)["positions"]
     assert found["first"].shape == (3, 144, 3)

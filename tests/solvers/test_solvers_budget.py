@@ -138,7 +138,7 @@ def test_unknown_solver_suggests_the_nearest():
         make_solver("vivave")
     with pytest.raises(UnknownNameError, match=r"unknown solver 'gaussseidel'; did you mean 'gauss-seidel'\?"):
         simulate(solver="gaussseidel")
-    with pytest.raises(UnknownNameError, match=r"unknown solver 'zzz'; known: .*gauss-seidel, .*vivace\."):
+    with pytest.raises(UnknownNameError, match=r"unknown solver 'zzz'; known: auto, .*gauss-seidel, .*vivace, .*\."):
         make_solver("zzz")
 
 

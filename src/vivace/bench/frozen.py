@@ -151,7 +151,7 @@ def _prepared(
     for done, solver in enumerate(solvers):
         tell(f"{name}: preparing solvers", done, len(solvers))
         sims[solver] = frozen.scene.simulate(solver=solver, threads=threads, seed=seed)
-        sims[solver].prepare()
+        sims[solver].prepare(wait=True)
         tell(f"{name}: preparing solvers", done + 1, len(solvers))
     return sims
 

@@ -38,6 +38,7 @@ class Run:
     warm_up_s: float
     positions: list[np.ndarray] = field(default_factory=list)  # (n, 3) float32 after each frame, if recorded
     gradients: dict[int, float] = field(default_factory=dict)  # frame -> norm of ∇ε relative to the first guess's
+    notes: dict[str, int] = field(default_factory=dict)  # what the solver reported -> in how many frames
 
     def summary(self) -> dict[str, object]:
         """The figures of the run under the names that scripts rely on."""
@@ -52,6 +53,8 @@ class Run:
             "relative_error_median": median(list(self.errors.values())),
             "stretch_mean": float(np.mean(late)) if late is not None and len(late) else None,
             "finite": self.finite,
+            "solver_used": self.sim.solver.used,
+            "notes": self.notes,
             "vertices": self.sim.model.n,
             "triangles": len(self.sim.model.mesh.triangles),
             "tets": len(self.sim.model.mesh.tets),
@@ -101,13 +104,16 @@ def run(
     tell("warming up", 0, 1)
     begin = time.perf_counter()
     warm = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed)
+    warm.prepare(wait=True)
     for _ in range(WARM_UP):
         warm.step()
     warm_up_s = time.perf_counter() - begin
     tell("warming up", 1, 1)
 
     sim = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed)
-    sim.prepare()
+    tell("preparing", 0, 1)
+    sim.prepare(wait=True)
+    tell("preparing", 1, 1)
     settle()
     measure_stretch = _stretch_of(scene)
     chosen = set(sampled_frames(frames, error_samples))
@@ -115,9 +121,12 @@ def run(
     reports: list[tuple[float, int, float, dict[str, float]]] = []
     stretch: list[float] = []
     positions: list[np.ndarray] = []
+    notes: dict[str, int] = {}
     finite = True
     for k in range(1, frames + 1):
         report = sim.step()
+        if report.note:
+            notes[report.note] = notes.get(report.note, 0) + 1
         reports.append((report.ms, report.sweeps, report.ms_per_sweep, dict(report.stages)))
         finite = finite and report.finite
         if k in chosen:
@@ -142,6 +151,7 @@ def run(
         {name: median([s[name] for s in stages]) or 0.0 for name in stages[0]},
         *(errors, np.array(stretch) if measure_stretch else None, finite, warm_up_s, positions),
         gradients=gradients,
+        notes=notes,
     )
 
 

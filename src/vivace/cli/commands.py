@@ -103,8 +103,9 @@ def run_scene(arguments: argparse.Namespace) -> None:
 
 def _show_run(result: run_bench.Run, summary: dict) -> None:
     sim = result.sim
+    solver = sim.solver.name if sim.solver.used == sim.solver.name else f"{sim.solver.name} ({sim.solver.used})"
     show_table(
-        f"{result.scene.name}: {sim.model.n} vertices, {sim.solver.name}, {sim.threads} threads",
+        f"{result.scene.name}: {sim.model.n} vertices, {solver}, {sim.threads} threads",
         ["frames", "sweeps a frame", "ms a frame", "p99", "ms a sweep", "colours", "relative error", "finite"],
         [
             [
@@ -116,6 +117,10 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
     )
     stages = "  ".join(f"{name} {ms:.3f}" for name, ms in result.stages.items())
     out.print(f"median ms by stage: {stages}; warm-up {result.warm_up_s:.1f} s")
+    if summary["stretch_mean"] is not None:
+        out.print(f"mean stretch of the edges, last third of the frames: {100 * summary['stretch_mean']:.4g} %")
+    for note, count in result.notes.items():
+        out.print(f"in {count} frames: {note}", markup=False, soft_wrap=True)
 
 
 def colour(arguments: argparse.Namespace) -> None:

@@ -108,6 +108,8 @@ def build(
             pair = pyamg.smoothed_aggregation_solver(a, B=b, max_levels=2, max_coarse=1, keep=False, **options)
         if len(pair.levels) < 2 or not 0 < pair.levels[1].A.shape[0] < SMALLEST_GAIN * a.shape[0]:
             break  # hardly anything is strongly connected: sweeps alone do it
+        if not (pair.levels[1].A.diagonal() > 0).all():
+            break  # nothing at all is, and PyAMG's one aggregate is empty
         prolongations.append(sp.csr_array(pair.levels[0].P))
         a, b = sp.csr_array(pair.levels[1].A), pair.levels[1].B
         matrices.append(a)

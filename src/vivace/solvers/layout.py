@@ -57,12 +57,12 @@ class Layout:
 
     def adapt(self, system: System) -> None:
         """Go on with a system that differs from the last in its pins: only the diagonal changes."""
-        self.system = system
         with np.errstate(over="ignore"):
-            np.take(system.tie.astype(np.float32), self.order, out=self.tie)
-            np.take(system.diagonal.astype(np.float32), self.order, out=self.diagonal)
-            np.take((1.0 / system.diagonal).astype(np.float32), self.order, out=self.inverse)
-        _check_finite(self.tie, self.inverse, self.diagonal)
+            new = [array.astype(np.float32) for array in (system.tie, system.diagonal, 1.0 / system.diagonal)]
+        _check_finite(*new)
+        self.system = system
+        for array, out in zip(new, (self.tie, self.diagonal, self.inverse), strict=True):
+            np.take(array, self.order, out=out)
 
     def _rows(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
         off, listed = self.system.off, self._springs(springs)

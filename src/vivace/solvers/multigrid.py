@@ -190,7 +190,7 @@ class _Builder:
         self._thread: threading.Thread | None = None
         self._result: Hierarchy | None = None
         self._error: BaseException | None = None
-        self._stage, self._begin = "", time.perf_counter()
+        self._stage, self._begin = "starting", time.perf_counter()
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._build, name="vivace-hierarchy", daemon=True)

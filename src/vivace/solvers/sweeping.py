@@ -46,8 +46,8 @@ class SweepingSolver(Solver):
     def adapt(self, system: System) -> bool:
         if self.layout is None or self.system is None or not system.shares_structure(self.system):
             return False
-        self.system = system
         self.layout.adapt(system)
+        self.system = system
         return True
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:

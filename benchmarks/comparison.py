@@ -1,0 +1,547 @@
+"""docs/comparison.md and its figures: solver comparisons of [fratarcangeli2016] and [fratarcangeli2018], made again.
+
+    python benchmarks/comparison.py [--armadillo FILE] [--out docs] [--only fig5,...] [--quick]
+
+Writes OUT/comparison.md, OUT/figures/comparison_*.png and the numbers themselves, OUT/figures/comparison.json. The page
+is put together from those: with `--only` the other sections stay as they were. Its words are in comparison.md.in beside
+this file. Takes about a quarter of an hour, or with `--quick` some seconds, for tiny scenes that show nothing but that
+the command works.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+import vivace as vv
+from vivace.bench.compare import Curve
+from vivace.bench.frozen import Frozen, compare_frozen, freeze, sweep_counts
+from vivace.bench.run import sampled_frames, settle
+from vivace.bench.statistics import median
+from vivace.bench.study import FLOORS
+from vivace.files import write_text
+from vivace.pictures import Camera, Panel, bounds_of, error_against_time, open_renderer, panel_grid, save_figure
+from vivace.scenes import Scene, make_scene
+from vivace.solvers import Budget, Deadline, Reference, make_solver, minimise, relative_error
+from vivace.system import Frame, System
+
+RHO = {"tablecloth": 0.9999, "armadillo": 0.9992}  # [fratarcangeli2018, Table 1]
+TEMPLATE = Path(__file__).with_suffix(".md.in")
+GRADIENT = "gradient norm ÷ first guess's"
+Values = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    cloth: int = 100  # vertices a side
+    newton_cloth: int = 50
+    body: int = 43
+    frame: int = 15  # the frozen one
+    budgets: tuple[float, ...] = (4.0, 8.0, 15.0, 25.0)
+    frames: int = 60
+    samples: int = 5
+    most: int = 240  # iterations
+    newton: tuple[int, ...] = (1, 2, 4, 8)
+    repeat: int = 3
+    tuned: str = ""  # options of a Chebyshev solver that tunes its ρ
+    picture: tuple[int, int] = (640, 600)
+    renderer: str = "auto"
+
+    @property
+    def counts(self) -> list[int]:
+        return sweep_counts(self.most)
+
+    @property
+    def told(self) -> tuple[int, int, int]:
+        """Numbers of iterations that the tables show."""
+        return (10 if self.most > 10 else 1, self.most // 4, self.most)
+
+
+QUICK = Size(
+    *(8, 6, 16, 2, (1.0, 2.0), 4, 2, 20, (1, 2), 1),
+    tuned=":horizon=4",
+    picture=(160, 150),
+    renderer="painter",
+)
+
+
+class Study:
+    """What the parts share: the two scenes, their frozen frames, and where things go."""
+
+    def __init__(self, folder: Path, armadillo: str | None, quick: bool):
+        self.folder, self.quick, self.size = folder, quick, QUICK if quick else Size()
+        self.cloth = make_scene("tablecloth", resolution=self.size.cloth)
+        own = {"path": armadillo} if armadillo else {"resolution": self.size.body}
+        self.body = make_scene("armadillo", **own)
+        kind = "from the file given" if armadillo else "generated stand-in"
+        cloth, body = self.cloth.model, self.body.model
+        self.settings = {
+            "version": vv.__version__,
+            "threads": self.cloth.simulate(solver="jacobi").threads,
+            "tablecloth": f"{cloth.n:,} vertices, {len(cloth.mesh.triangles):,} triangles",
+            "armadillo": f"{kind}, {body.n:,} vertices, {len(body.mesh.tets):,} tetrahedra",
+            "quick": quick,
+        }
+
+    @cached_property
+    def frozen_cloth(self) -> Frozen:
+        return freeze(self.cloth, self.size.frame, progress=tell)
+
+    @cached_property
+    def frozen_body(self) -> Frozen:
+        return freeze(self.body, self.size.frame, progress=tell)
+
+    def frozen(self) -> tuple[Frozen, Frozen]:
+        return self.frozen_cloth, self.frozen_body
+
+    def path(self, name: str) -> Path:
+        return self.folder / "figures" / f"comparison_{name}.png"
+
+    def chebyshev(self, inner: str) -> str:
+        """Chebyshev over `inner`, its ρ tuned when it is prepared."""
+        return f"chebyshev({inner}){self.size.tuned}"
+
+    def solve(self, frozen: Frozen, solvers: Sequence[str], counts: Sequence[int] | None = None) -> list[Curve]:
+        """The frozen frame after growing numbers of iterations."""
+        counts = self.size.counts if counts is None else counts
+        return compare_frozen(frozen, solvers, iterations=counts, repeat=self.size.repeat, progress=tell)
+
+
+def papers(scene: Scene, options: str = "") -> str:
+    """Chebyshev over Jacobi with the course's ρ, and nothing that saves it from diverging."""
+    return f"chebyshev(jacobi):rho={RHO[scene.name]},watch=False{options}"
+
+
+# --- the table of solvers -----------------------------------------------------------------------------------------
+
+
+def choice(study: Study) -> Values:
+    """What one budget leaves of the frozen frames' errors, for the table of solvers."""
+    solvers = ["auto", "vivace", "direct", "multigrid", study.chebyshev("jacobi"), "block-descent"]
+    ms = study.size.budgets[1]
+    values = {"ms": f"{ms:g}", "frame": str(study.size.frame)}
+    for frozen in study.frozen():
+        found = compare_frozen(frozen, solvers, [ms], iterations=(), repeat=study.size.repeat, progress=tell)
+        found += compare_frozen(frozen, ["newton"], [ms], iterations=(), repeat=1, progress=tell)
+        for curve in found:
+            key = f"{curve.solver.partition('(')[0]} {frozen.scene.name}"
+            values[key] = f"{number(median(curve.errors))} ({number(median(curve.ms))} ms)"
+    return values
+
+
+# --- [fratarcangeli2016, figures 4 and 5] -------------------------------------------------------------------------
+
+
+def vivace4(study: Study) -> Values:
+    return _live(study, study.cloth, "vivace4")
+
+
+def vivace5(study: Study) -> Values:
+    return _live(study, study.body, "vivace5")
+
+
+def _live(study: Study, scene: Scene, name: str) -> Values:
+    solvers = ("vivace", "jacobi", papers(scene), "auto")
+    size = study.size
+    curves = [live(scene, solver, ms, size.frames, size.samples) for ms in size.budgets for solver in solvers]
+    panels: dict[str, dict[str, tuple]] = {}
+    for curve in curves:
+        panels.setdefault(f"{curve.label} a frame", {})[label(curve.solver)] = (curve.times, curve.errors)
+    error_against_time(study.path(name), panels, floor=FLOORS["live"], settings=study.settings)
+    by = {(curve.solver, curve.budget.ms): curve for curve in curves}
+    rows = [
+        [code(solver), *(f"{_typical(by[solver, ms])} ({median(by[solver, ms].sweeps):g})" for ms in size.budgets)]
+        for solver in solvers
+    ]
+
+    def ratios(one: str, other: str) -> str:
+        pairs = [(median(by[one, ms].errors), median(by[other, ms].errors)) for ms in size.budgets]
+        return ", ".join(number(a / b if a is not None and b else None) for a, b in pairs)
+
+    lost = [f"{code(c.solver)} at {c.label} in frame {c.frames[-1]}" for c in curves if not c.finite]
+    most = curves[-4:-1]
+    return {
+        "rho": f"{RHO[scene.name]:g}",
+        "table": table(["median relative error (iterations a frame)", *(f"{ms:g} ms" for ms in size.budgets)], rows),
+        "vivace_by_jacobi": ratios("vivace", "jacobi"),
+        "auto_by_vivace": ratios("auto", "vivace"),
+        "lost": "; ".join(lost) or "none",
+        "iteration": ", ".join(f"{code(c.solver)} {number(median(c.ms / c.sweeps))} ms" for c in most),
+        "frames": str(size.frames),
+        "samples": str(size.samples),
+    }
+
+
+def _typical(curve: Curve) -> str:
+    return number(median(curve.errors)) if curve.finite else f"lost in frame {curve.frames[-1]}"
+
+
+# --- [fratarcangeli2018, figure 3] --------------------------------------------------------------------------------
+
+
+def fig3(study: Study) -> Values:
+    """The tablecloth after the same time by several solvers, beside the converged trajectory."""
+    size, exact = study.size, study.frozen_cloth.reference.q
+    small = make_scene("tablecloth", resolution=size.newton_cloth)
+    runs: list[tuple[str, Scene, str, Budget]] = [
+        ("direct, 10 iterations", study.cloth, "direct", Budget(iterations=10)),
+        ("direct, 100 iterations", study.cloth, "direct", Budget(iterations=100)),
+        ("jacobi, 10 iterations", study.cloth, "jacobi", Budget(iterations=10)),
+        ("jacobi, 400 iterations", study.cloth, "jacobi", Budget(iterations=400)),
+        ("chebyshev(jacobi), 400 iterations", study.cloth, papers(study.cloth), Budget(iterations=400)),
+        (f"auto, {size.budgets[1]:g} ms", study.cloth, "auto", Budget(ms=size.budgets[1])),
+        (f"newton, {small.model.n:,} vertices", small, "newton", Budget(tolerance=1e-4, iterations=20)),
+    ]
+    pictures, rows = [], []
+    for title, scene, solver, budget in runs:
+        q, ms = _after(scene, solver, budget, size.frame)
+        finite = bool(np.isfinite(q).all())
+        pictures.append((f"{title}\n{number(ms)} ms a frame", scene, q))
+        away = 100 * np.sqrt(np.mean(np.sum((q - exact) ** 2, axis=1))) if scene is study.cloth and finite else None
+        rows.append([title, number(ms), number(away), number(100 * _stretch(scene, q) if finite else np.inf)])
+    pictures.insert(6, ("converged in float64", study.cloth, exact))
+    rows.append(["converged in float64", "–", "0", number(100 * _stretch(study.cloth, exact))])
+    _contact_sheet(study, pictures)
+    head = ["solver", "ms a frame", "RMS distance from converged (cm)", "mean stretch of the edges (%)"]
+    return {
+        "table": table(head, rows),
+        "seconds": f"{size.frame * study.cloth.time_step:.2f}",
+        "newton": f"{small.model.n:,}",
+        "rho": f"{RHO['tablecloth']:g}",
+    }
+
+
+def _after(scene: Scene, solver: str, budget: Budget, frames: int) -> tuple[np.ndarray, float]:
+    """Positions after so many frames, and the median milliseconds of one."""
+    sim = scene.simulate(solver=solver, budget=budget)
+    sim.prepare(wait=True)
+    spent = []
+    for k in range(frames):
+        tell(f"{scene.name}, {scene.model.n} vertices: {label(solver)}", k, frames)
+        spent.append(sim.step().ms)
+    return sim.positions.astype(np.float64), float(np.median(spent))
+
+
+def _stretch(scene: Scene, q: np.ndarray) -> float:
+    body = PositionBased(scene)
+    return float(np.mean(body.lengths(q) / body.rest - 1))
+
+
+def _contact_sheet(study: Study, pictures: Sequence[tuple[str, Scene, np.ndarray]]) -> None:
+    from matplotlib.figure import Figure
+
+    camera = _camera(study, [q for _, _, q in pictures])
+    across = 4
+    down = -(-len(pictures) // across)
+    figure = Figure(figsize=(3.0 * across, 3.3 * down), layout="constrained", facecolor="white")
+    for axes, (title, scene, q) in zip(figure.subplots(down, across, squeeze=False).flat, pictures, strict=False):
+        mesh = scene.model.mesh
+        options = {"points": scene.model.pinned, "size": study.size.picture, "backend": study.size.renderer}
+        with open_renderer(mesh.triangles, camera, **options) as renderer:
+            axes.imshow(renderer.draw(q))
+        axes.set_title(title, fontsize=9.5)
+        axes.set_axis_off()
+    save_figure(figure, study.path("fig3"), study.settings)
+
+
+def _camera(study: Study, states: Sequence[np.ndarray]) -> Camera:
+    """One view for all, wide enough for those that have not gone far; the rest may leave it."""
+    rest = study.cloth.model.mesh.vertices
+    low, high = rest.min(axis=0), rest.max(axis=0)
+    reach = 1.5 * float(np.max(high - low))
+    inside = [np.clip(np.where(np.isfinite(q), q, low), low - reach, high + reach) for q in states]
+    aspect = study.size.picture[0] / study.size.picture[1]
+    return Camera.framing(*bounds_of(inside), direction=study.cloth.view, aspect=aspect)
+
+
+# --- [fratarcangeli2018, figure 4] --------------------------------------------------------------------------------
+
+
+def fig4(study: Study) -> Values:
+    """Jacobi on the linear system of one global step against projective dynamics with one Jacobi iteration each."""
+    counts = sweep_counts(2 * study.size.most)
+    linear, dynamic, rows = {}, {}, []
+    for factor in (0.1, 1.0, 10.0):
+        tell(f"tablecloth, κ x {factor:g}", 0, 1)
+        scene = make_scene("tablecloth", resolution=study.size.cloth, stretch=1e4 * factor, bend=1e-4 * factor)
+        system, frame = _moving(scene, study.size.frame)
+        b = system.right_hand_side(frame.start, frame)
+        first = np.linalg.norm(system.matrix @ frame.start - b)
+        held, fresh = make_solver("jacobi:refresh=1000"), make_solver("jacobi")
+        for solver in (held, fresh):
+            solver.prepare(system, threads=2, seed=0)
+        one = [np.linalg.norm(system.matrix @ solved(held, system, frame, k) - b) / first for k in counts]
+        two = [np.linalg.norm(system.gradient(solved(fresh, system, frame, k), frame)) / first for k in counts]
+        name = f"κ x {factor:g}"
+        linear[name], dynamic[name] = (np.array(counts), np.array(one)), (np.array(counts), np.array(two))
+        half = counts[-1] - counts[-2]
+        rates = [(errors[-1] / errors[-2]) ** (1 / half) for errors in (one, two)]
+        rows.append([f"{factor:g}", number(one[-1]), f"{rates[0]:.5f}", number(two[-1]), f"{rates[1]:.5f}"])
+    titles = ("Jacobi on one global step", "projective dynamics, one Jacobi iteration each")
+    panels = [
+        Panel(c, t, "iterations", "residual ÷ first guess's") for c, t in zip((linear, dynamic), titles, strict=True)
+    ]
+    panel_grid(study.path("fig4"), [panels], settings=study.settings)
+    head = ["κ x", "linear: residual left", "factor an iteration", "dynamics: residual left", "factor an iteration"]
+    return {"table": table(head, rows), "most": str(counts[-1]), "before": str(counts[-2])}
+
+
+def _moving(scene: Scene, frames: int) -> tuple[System, Frame]:
+    """The problem of a scene's frame, after a trajectory that was solved well enough to look like one."""
+    sim = scene.simulate(solver="auto", budget=Budget(iterations=30))
+    for _ in range(frames):
+        report = sim.step()
+    return sim.system, report.frame
+
+
+# --- [fratarcangeli2018, figures 5, 6 and 10] ---------------------------------------------------------------------
+
+
+def fig5(study: Study) -> Values:
+    """Gradient norm against iterations and milliseconds, without acceleration and with."""
+    plain = ["direct", "gauss-seidel", "jacobi", "vivace"]
+    fast = [study.chebyshev(inner) for inner in ("direct", "gauss-seidel", "jacobi", "multigrid")]
+    fast = [papers(study.cloth), *fast, "lbfgs(multigrid)"]
+    frozen = study.frozen_cloth
+    curves = study.solve(frozen, [*plain, *fast])
+    newton = compare_frozen(frozen, ["newton"], iterations=study.size.newton, repeat=1, progress=tell)
+    rows = [panels_of([*(c for c in curves if c.solver in plain), *newton], "as they are")]
+    rows.append(panels_of([c for c in curves if c.solver in fast], "accelerated"))
+    panel_grid(study.path("fig5"), rows, settings=study.settings)
+    return {
+        "table": convergence_table(study, [*curves, *newton], energy=True),
+        "frame": str(study.size.frame),
+        "rho": f"{RHO['tablecloth']:g}",
+        "best": fastest(curves),
+    }
+
+
+def fig6(study: Study) -> Values:
+    """Under-relaxation of Chebyshev over Jacobi on the armadillo."""
+    names = {papers(study.body, f",gamma={gamma}"): f"γ = {gamma}" for gamma in (1.0, 0.9, 0.75)}
+    curves = study.solve(study.frozen_body, [*names, "jacobi"])
+    panel_grid(study.path("fig6"), [panels_of(curves, "armadillo", names)], settings=study.settings)
+    spread = [median(c.gradients) for c in curves if c.solver in names and c.budget.iterations == study.size.told[1]]
+    sim = study.body.simulate(solver="jacobi")
+    sim.prepare()
+    return {
+        "table": convergence_table(study, curves, names),
+        "rho": f"{RHO['armadillo']:g}",
+        "overshoot": f"{sim.solver.overshoot(sim.solver.layout):.2f}",
+        "told": str(study.size.told[1]),
+        "spread": " and ".join(number(x) for x in (min(spread), max(spread))),
+    }
+
+
+def fig10(study: Study) -> Values:
+    """Conjugate gradients against Chebyshev, with Jacobi and with a factorisation inside, on both frames."""
+    rows, tables = [], []
+    for frozen in study.frozen():
+        scene = frozen.scene
+        groups = {
+            "Jacobi inside": ["pcg", papers(scene), study.chebyshev("jacobi")],
+            "a factorisation inside": ["pcg(direct)", study.chebyshev("direct")],
+        }
+        curves = study.solve(frozen, [solver for group in groups.values() for solver in group])
+        names = {
+            papers(scene): "chebyshev(jacobi), the course's ρ",
+            study.chebyshev("jacobi"): "chebyshev(jacobi), tuned ρ",
+        }
+        rows.append([
+            panels_of([c for c in curves if c.solver in group], f"{scene.name}, {title}", names)[0]
+            for title, group in groups.items()
+        ])  # fmt: skip
+        tables.append(f"{scene.name}:\n\n{convergence_table(study, curves, names)}")
+    panel_grid(study.path("fig10"), rows, settings=study.settings)
+    return {"tables": "\n\n".join(tables), "rhos": " and ".join(f"{rho:g}" for rho in RHO.values())}
+
+
+def panels_of(curves: Sequence[Curve], title: str, names: Mapping[str, str] | None = None) -> list[Panel]:
+    """Gradient norms against iterations, and against milliseconds."""
+    by_count, by_ms = {}, {}
+    for solver, its in by_solver(curves).items():
+        gradients = np.array([median(c.gradients) for c in its])
+        name = (names or {}).get(solver) or label(solver)
+        by_count[name] = (np.array([c.budget.iterations for c in its]), gradients)
+        by_ms[name] = (np.array([median(c.ms) for c in its]), gradients)
+    return [
+        Panel(by_count, title, "iterations", GRADIENT, log_x=True),
+        Panel(by_ms, title, "time for the frame (ms)", GRADIENT, log_x=True),
+    ]
+
+
+def convergence_table(
+    study: Study, curves: Sequence[Curve], names: Mapping[str, str] | None = None, *, energy: bool = False
+) -> str:
+    """Of each solver: what an iteration takes, and what some numbers of them leave of the gradient and of the energy."""
+    told, rows = study.size.told, []
+    for solver, its in by_solver(curves).items():
+        found = {c.budget.iterations: c for c in its}
+        row = [(names or {}).get(solver) or code(solver), number(median(its[-1].ms) / median(its[-1].sweeps))]
+        row += [number(median(found[k].gradients)) if k in found else "–" for k in told]
+        if energy:
+            row += [number(median(found[k].errors)) if k in found else "–" for k in told[1:]]
+            row += [_first_below(its, 0.01)]
+        rows.append(row)
+    head = ["solver", "ms an iteration", *(f"gradient after {k}" for k in told)]
+    head += [*(f"energy error after {k}" for k in told[1:]), "ms to a gradient of 0.01"] if energy else []
+    return table(head, rows)
+
+
+def _first_below(its: Sequence[Curve], limit: float) -> str:
+    return next((number(median(c.ms)) for c in its if median(c.gradients) <= limit), "–")
+
+
+def fastest(curves: Sequence[Curve]) -> str:
+    """Solvers by the milliseconds until the gradient is a hundredth, those that get there."""
+    times = {
+        solver: next((median(c.ms) for c in its if median(c.gradients) <= 0.01), np.inf)
+        for solver, its in by_solver(curves).items()
+    }
+    there = sorted((ms, solver) for solver, ms in times.items() if np.isfinite(ms))
+    return ", ".join(f"{code(solver)} {number(ms)} ms" for ms, solver in there) or "none of them"
+
+
+def by_solver(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
+    return {name: [c for c in curves if c.solver == name] for name in dict.fromkeys(c.solver for c in curves)}
+
+
+# --- [fratarcangeli2018, figure 7] --------------------------------------------------------------------------------
+
+
+class PositionBased:
+    """Position based dynamics by Jacobi iterations [fratarcangeli2018, Eq. 27] over distances along a mesh's edges.
+
+    A study and no solver of the package: nothing of it is compiled, and there are no other constraints.
+    """
+
+    def __init__(self, scene: Scene):
+        mesh, model = scene.model.mesh, scene.model
+        edges, count = mesh.edges, len(mesh.edges)
+        signs, rows = np.tile([1.0, -1.0], count), np.repeat(np.arange(count), 2)
+        self.ends = sp.csr_matrix((signs, (rows, edges.ravel())), (count, model.n))
+        self.rest = self.lengths(mesh.vertices)
+        self.inverse_mass = 1.0 / model.masses
+        self.inverse_mass[model.pinned] = 0.0
+        both = self.inverse_mass[edges].sum(axis=1)
+        self.share = np.divide(1.0, both, out=np.zeros(count), where=both > 0)
+        self._gather = (sp.diags(self.inverse_mass) @ self.ends.T).tocsr()
+
+    def lengths(self, q: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(self.ends @ q, axis=1)
+
+    def moved(self, q: np.ndarray) -> np.ndarray:
+        """Σ_c Δq_(i,c): what the constraints of each vertex suggest, added up."""
+        along = self.ends @ q
+        length = np.linalg.norm(along, axis=1)
+        pull = self.share * (self.rest / np.maximum(length, 1e-12) - 1.0)
+        return self._gather @ (pull[:, None] * along)
+
+    def violation(self, q: np.ndarray) -> float:
+        """Root mean square of the edges' strain."""
+        return float(np.sqrt(np.mean((self.lengths(q) / self.rest - 1.0) ** 2)))
+
+    def violations(
+        self, q: np.ndarray, alpha: float, iterations: int, rho: float = 0.0, delay: int = 10
+    ) -> Iterator[float]:
+        """The violation after each iteration; ρ > 0 accelerates as in Alg. 1, γ = 1."""
+        before = q
+        for omega in chebyshev_weights(iterations, rho, delay):
+            q, before = omega * (q + alpha * self.moved(q) - before) + before, q
+            yield self.violation(q)
+
+
+def chebyshev_weights(iterations: int, rho: float, delay: int = 10) -> Iterator[float]:
+    """ω of [fratarcangeli2018, Alg. 1]."""
+    omega = 1.0
+    for k in range(iterations):
+        omega = 1.0 if k < delay else 2 / (2 - rho**2) if k == delay else 4 / (4 - rho**2 * omega)
+        yield omega
+
+
+def fig7(study: Study) -> Values:
+    """Position based dynamics on the frozen frames' predictions, with and without Chebyshev."""
+    panels, rows, count = [], [], 2 * study.size.most
+    for frozen, kind, alphas in zip(
+        study.frozen(), ("triangles", "tetrahedra"), ((0.3, 0.25), (0.045, 0.0025)), strict=True
+    ):
+        scene, start = frozen.scene, frozen.frame.start
+        body, rho = PositionBased(scene), RHO[frozen.scene.name]
+        first, curves = body.violation(start), {}
+        for alpha, used in ((alphas[0], 0.0), (alphas[1], 0.0), (alphas[1], rho), (alphas[0], rho)):
+            name = f"α = {alpha:g}" + (", Chebyshev" if used else "")
+            tell(f"{scene.name}: position based, {name}", 0, 1)
+            begin = time.perf_counter()
+            with np.errstate(all="ignore"):
+                found = np.fromiter(body.violations(start, alpha, count, used), float)
+            ms = 1e3 * (time.perf_counter() - begin) / count
+            found = np.where(np.isfinite(found) & (found < 1e3 * first), found, np.inf)
+            curves[name] = (np.arange(count + 1), np.array([first, *found]))
+            told = [number(found[k - 1] / first) for k in (study.size.told[1], count)]
+            rows.append([f"{kind}, {name}", f"{ms:.2f}", *told])
+        panels.append(Panel(curves, f"{scene.name}, {kind}", "iterations", "RMS strain of the edges"))
+    panel_grid(study.path("fig7"), [panels[:1], panels[1:]], settings=study.settings)
+    head = [
+        "mesh, relaxation",
+        "ms an iteration",
+        *(f"violation after {k} ÷ first" for k in (study.size.told[1], count)),
+    ]
+    return {"table": table(head, rows), "rhos": " and ".join(f"{rho:g}" for rho in RHO.values())}
+
+
+# --- the command --------------------------------------------------------------------------------------------------
+
+PARTS: dict[str, Callable[[Study], Values]] = {
+    part.__name__: part for part in (choice, vivace4, vivace5, fig3, fig4, fig5, fig6, fig7, fig10)
+}
+
+
+def tell(what: str, done: int, total: int) -> None:
+    """Progress: a line on standard error whenever something else begins."""
+    if what != tell.last:  # type: ignore[attr-defined]
+        print(what, file=sys.stderr, flush=True)
+        tell.last = what  # type: ignore[attr-defined]
+
+
+tell.last = ""  # type: ignore[attr-defined]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--armadillo", metavar="FILE", help="a tetrahedral mesh (default: a generated body)")
+    parser.add_argument("--out", type=Path, default=Path("docs"), help="folder for comparison.md and figures/")
+    parser.add_argument("--only", default=",".join(PARTS), help=f"parts, separated by commas: {', '.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="tiny scenes: only shows that it works")
+    given = parser.parse_args(arguments)
+    chosen = given.only.split(",")
+    for name in chosen:
+        if name not in PARTS:
+            parser.error(f"there is no part {name!r}; the parts: {', '.join(PARTS)}")
+    study = Study(given.out, given.armadillo, given.quick)
+    kept = given.out / "figures" / "comparison.json"
+    parts = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    parts = {name: part for name, part in parts.items() if part["settings"]["quick"] == given.quick}
+    begin = time.perf_counter()
+    for name in chosen:
+        values = PARTS[name](study)
+        parts[name] = {"settings": study.settings, "values": values}
+        write_text(kept, json.dumps(parts, indent=2, ensure_ascii=False) + "\n")
+        print(f"{name}: done after {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
+    write_text(given.out / "comparison.md", page(parts))
+    print(given.out / "comparison.md")
+
+
+if __name__ == "__main__":
+    main()
