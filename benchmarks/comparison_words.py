@@ -24,14 +24,14 @@ def number(value: float | None) -> str:
 
 def label(solver: str) -> str:
     """A solver as the plots name it."""
-    given = re.sub(r":rho=([0-9.]+),watch=False", r", ρ = \1", solver)
-    return given.replace(",gamma=", ", γ = ").partition(":")[0]
+    given = re.sub(r":rho=([0-9.]+),watch=False", r" with ρ = \1", solver)
+    return given.replace(",gamma=", " and γ = ").partition(":")[0]
 
 
 def code(solver: str) -> str:
     """A solver, or its label, as the page names it."""
-    name, comma, rest = label(solver).partition(",")
-    return f"`{name}`{comma}{rest}"
+    name, space, rest = label(solver).partition(" ")
+    return f"`{name}`{space}{rest}"
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -76,7 +76,9 @@ def wrapped(block: str) -> str:
 
 def made_by(settings: Mapping) -> str:
     """The settings in words."""
-    text = f"Made by vivace {settings['version']} on {settings['threads']} threads. Tablecloth: {settings['tablecloth']}. "
+    text = (
+        f"Made by vivace {settings['version']} on {settings['threads']} threads. Tablecloth: {settings['tablecloth']}. "
+    )
     text += f"Armadillo: {settings['armadillo']}."
     if settings["quick"]:
         text += " Tiny scenes (`--quick`): these numbers show that the command works, and nothing else."

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import vivace as vv
-from vivace.kernels.assemble import assign_slots, count_corners, pair_springs
+from vivace.kernels.assemble import (
+    add_to_level,
+    assign_slots,
+    count_corners,
+    invert_level,
+    pair_springs,
+    sort_rows,
+)
 from vivace.solvers.layout import Layout
 
 from . import twins
@@ -146,3 +156,114 @@ def test_the_tie_holds_for_constraints_that_are_not_invariant_to_translation():
         assert np.abs(reordered(layout) - y).max() <= EPS32 * np.abs(y).sum(axis=1).max()
     finally:
         vv.CONSTRAINTS._things.pop(name)
+
+
+# --- coarse levels ---------------------------------------------------------------------------------------------------
+
+
+def test_sorted_rows_hold_the_same_entries_and_know_their_middle():
+    """Columns rise, each keeps its value, and `middle` is where they pass the row's own number."""
+    rng = np.random.default_rng(1)
+    n = 40
+    counts = rng.integers(0, 9, n)
+    counts[:3] = 0, 1, 2
+    at = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    picks = [rng.choice(np.delete(np.arange(n), i), k, replace=False) for i, k in enumerate(counts)]
+    j = np.concatenate(picks).astype(np.int32)
+    a = rng.standard_normal(len(j)).astype(np.float32)
+    before = [sorted(zip(j[b:e].tolist(), a[b:e].tolist(), strict=True)) for b, e in pairwise(at)]
+    middle = sort_rows(at, j, a)
+    for i in range(n):
+        here = slice(at[i], at[i + 1])
+        assert list(zip(j[here].tolist(), a[here].tolist(), strict=True)) == before[i]
+        assert middle[i] == at[i] + sum(column < i for column, _ in before[i])
+
+
+class Level:
+    """A = QᵀYQ of a random Y and a prolongation Q with rows of 1 to 3 entries, stored as the kernels read it."""
+
+    def __init__(self, fine=30, coarse=8, seed=0):
+        rng = np.random.default_rng(seed)
+        q = np.zeros((fine, coarse))
+        for i in range(fine):
+            q[i, rng.choice(coarse, 1 + i % 3, replace=False)] = rng.uniform(-0.3, 1.0, 1 + i % 3)
+        self.q, self.y = sp.csr_array(q), np.diag(rng.uniform(1.0, 2.0, fine))
+        self.matrix = q.T @ self.y @ q
+        off = sp.csr_array(self.matrix - np.diag(np.diag(self.matrix)))
+        self.at, self.columns, self.wide = off.indptr.astype(np.int32), off.indices.astype(np.int32), off.data.copy()
+        self.single, self.diagonal = (-self.wide).astype(np.float32), np.diag(self.matrix).copy()
+        self.inverse = (1 / self.diagonal).astype(np.float32)
+
+    def add(self, changed, delta):
+        q = self.q
+        own = (self.at, self.columns, self.wide, self.single, self.diagonal, self.inverse)
+        add_to_level(changed, delta, q.indptr.astype(np.int32), q.indices.astype(np.int32), q.data, *own)
+
+    @property
+    def dense(self):
+        n = len(self.diagonal)
+        return sp.csr_array((self.wide, self.columns, self.at), shape=(n, n)).toarray() + np.diag(self.diagonal)
+
+
+def test_a_change_of_the_fine_diagonal_reaches_a_level():
+    """A + QᵀΔQ exactly, the float32 copies included; taken back, A is what it was."""
+    level = Level()
+    first = level.dense
+    changed, delta = np.array([2, 3, 11, 29]), np.array([5.0, 0.5, 100.0, -0.7])
+    change = np.zeros((30, 30))
+    change[changed, changed] = delta
+    expected = first + level.q.T @ change @ level.q
+    level.add(changed, delta)
+    np.testing.assert_allclose(level.dense, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_array_equal(level.single, (-level.wide).astype(np.float32))
+    np.testing.assert_array_equal(level.inverse, (1 / level.diagonal).astype(np.float32))
+    level.add(changed, -delta)
+    np.testing.assert_allclose(level.dense, first, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_products_without_a_place_go_to_the_diagonal():
+    """An entry that the level does not store: row sums are kept, and positive products only make the level stiffer."""
+    level = Level(seed=3)
+    n = len(level.diagonal)
+    row = np.repeat(np.arange(n), np.diff(level.at))
+    i, j = 0, int(level.columns[level.at[0]])
+    kept = ~(((row == i) & (level.columns == j)) | ((row == j) & (level.columns == i)))
+    off = sp.csr_array((level.wide[kept], (row[kept], level.columns[kept])), shape=(n, n))
+    level.at, level.columns = off.indptr.astype(np.int32), off.indices.astype(np.int32)
+    level.wide, level.single = off.data.copy(), (-off.data).astype(np.float32)
+    q = np.zeros(level.q.shape)
+    q[4, [i, j]] = 0.7, 0.2
+    level.q = sp.csr_array(q)
+    first = level.dense
+    level.add(np.array([4]), np.array([10.0]))
+    exact = 10.0 * np.outer(q[4], q[4])
+    np.testing.assert_allclose((level.dense - first).sum(axis=1), exact.sum(axis=1), rtol=0, atol=1e-12)
+    assert np.linalg.eigvalsh(level.dense - first - exact)[0] >= -1e-12
+    assert not (level.dense - first)[i, j]
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, 64])
+def test_levels_are_inverted(n):
+    """numpy.linalg.inv, to the rounding of float32; symmetric to the bit."""
+    rng = np.random.default_rng(n)
+    root = rng.standard_normal((n, n))
+    matrix = root @ root.T + n * np.eye(n)
+    off = sp.csr_array(matrix - np.diag(np.diag(matrix)))
+    out = np.full((n, n), np.nan, np.float32)
+    invert_level(off.indptr.astype(np.int32), off.indices.astype(np.int32), off.data, np.diag(matrix).copy(), out)
+    exact = np.linalg.inv(matrix)
+    np.testing.assert_allclose(out, exact, rtol=0, atol=EPS32 * np.abs(exact).max())
+    np.testing.assert_array_equal(out, out.T)
+
+
+@pytest.mark.parametrize("n", [1, 5, 30])
+def test_a_singular_level_gets_a_generalised_inverse(n):
+    """A ring of springs that nothing holds: A X A = A with finite X, whose forces on rigid motion are zero."""
+    ring = sp.eye_array(n) * 2.0 - sp.coo_array((np.ones(n), (np.arange(n), (np.arange(n) + 1) % n)), shape=(n, n))
+    matrix = (ring - sp.coo_array((np.ones(n), ((np.arange(n) + 1) % n, np.arange(n))), shape=(n, n))).toarray()
+    off = sp.csr_array(matrix - np.diag(np.diag(matrix)))
+    out = np.full((n, n), np.nan, np.float32)
+    invert_level(off.indptr.astype(np.int32), off.indices.astype(np.int32), off.data, np.diag(matrix).copy(), out)
+    assert np.isfinite(out).all()
+    assert np.linalg.matrix_rank(matrix) == n - 1
+    np.testing.assert_allclose(matrix @ out @ matrix, matrix, rtol=0, atol=40 * EPS32 * np.abs(out).max())

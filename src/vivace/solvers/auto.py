@@ -15,15 +15,16 @@ import numpy as np
 from ..colouring import Colouring
 from ..system import System
 from .base import SOLVERS, Deadline, Outcome, Solver, make_solver
+from .multigrid import cycles_for
 
 MULTIGRID, DIRECT = "lbfgs(multigrid)", "lbfgs(direct)"
 BIG_MULTIGRID = "lbfgs(multigrid:background=True)"
 
-# Milliseconds on two threads: a + b x + c x y, by what they are proportional to.
-PASS_MS = {"vertex": 2.0e-5, "entry": 1.0e-6, "spring": 1.0e-6, "projected": 8.0e-6}  # projections, residual, steps
-CYCLE_MS = {"once": 0.06, "entry": 2.2e-6}
-SOLVE_MS = {"once": 0.05, "surface": 2.2e-6, "volume": 3.5e-7}  # x n log2 n, x n^(4/3) log2 n
-GOOD_AS = 1.6  # cycles that are worth one exact correction, after the first few
+# Milliseconds on two threads, by what they are proportional to.
+PASS_MS = {"vertex": 1.8e-5, "projected": 2.0e-5}  # projections, residual, making a step of a correction
+CYCLE_MS = {"once": 0.015, "entry": 2.0e-6}  # an entry of Y
+SOLVE_MS = {"surface": 1.0e-5, "volume": 0.8e-6}  # n log2 n, and n^(4/3) log2 n: how factors fill in
+GOOD_AS = 1.3  # iterations with cycles that are worth one with an exact correction
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
 SETTLED = 30  # steps without a change of the matrix after which a factorisation is worth having again
 
@@ -38,14 +39,13 @@ class Costs:
     @classmethod
     def of(cls, system: System) -> Costs:
         n, entries = system.n, system.off.nnz
-        springs = sum(len(group) for group in system.springs)
         projected = sum(len(group) for group in system.projected)
-        shared = n * PASS_MS["vertex"] + entries * PASS_MS["entry"]
-        shared += springs * PASS_MS["spring"] + projected * PASS_MS["projected"]
+        shared = n * PASS_MS["vertex"] + projected * PASS_MS["projected"]
+        cycle = CYCLE_MS["once"] + entries * CYCLE_MS["entry"]
         volume = system.model.mesh.is_volumetric
         growth = np.log2(max(n, 2)) * (n ** (4 / 3) if volume else n)
-        solve = SOLVE_MS["once"] + growth * SOLVE_MS["volume" if volume else "surface"]
-        return cls(shared + CYCLE_MS["once"] + entries * CYCLE_MS["entry"], shared + solve)
+        solve = growth * SOLVE_MS["volume" if volume else "surface"]
+        return cls(shared + cycles_for(system) * cycle, shared + solve)
 
 
 @SOLVERS.register("auto")

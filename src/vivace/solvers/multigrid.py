@@ -91,7 +91,7 @@ class Multigrid(CorrectingSolver, Corrector):
         if self.hierarchy is None or self.hierarchy.down is None:
             return symmetric_sweep(layout, self._pointers, r, e)
         steps = self._fine_cycle(layout, r, e)
-        more = self.cycles - 1 if self.cycles else int(_mostly_projections(layout.system))
+        more = (self.cycles or cycles_for(layout.system)) - 1
         if more:
             r_left, e_more = np.zeros_like(r), np.zeros_like(e)
             arrays = (layout.rows[4], layout.rows[5], layout.rows[6], layout.tie, r, e, r_left)
@@ -173,9 +173,9 @@ class Multigrid(CorrectingSolver, Corrector):
         return before, after
 
 
-def _mostly_projections(system: System) -> bool:
-    """Whether projecting takes longer than a cycle, as with tetrahedra: then a second cycle costs little."""
-    return sum(len(group) for group in system.projected) > system.n
+def cycles_for(system: System) -> int:
+    """Two where projecting takes longer than a cycle, as with tetrahedra: the second costs little. Else one."""
+    return 2 if sum(len(group) for group in system.projected) > system.n else 1
 
 
 def _colours(level: Level) -> list[tuple[int, int]]:
