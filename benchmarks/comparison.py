@@ -369,7 +369,11 @@ def fig10(study: Study) -> Values:
         rows.append([first, second])
         tables.append(convergence_table(study, curves, names).replace("solver", scene, 1))
     panel_grid(study.path("fig10"), rows, settings=study.settings)
-    return {"tables": "\n\n".join(tables), "rhos": listed([f"{rho:g}" for rho in RHO.values()])}
+    return {
+        "tables": "\n\n".join(tables),
+        "rhos": listed([f"{rho:g}" for rho in RHO.values()]),
+        "horizon": str(make_solver(study.chebyshev("jacobi")).horizon),
+    }
 
 
 def panels_of(curves: Sequence[Curve], title: str, names: Names | None = None) -> list[Panel]:

@@ -19,7 +19,8 @@ import numpy as np
 import scipy.sparse.linalg as spl
 
 import vivace as vv
-from vivace.bench.frozen import Frozen, freeze
+from vivace.bench.frozen import Frozen, compare_frozen, freeze
+from vivace.bench.run import settle
 from vivace.kernels.team import default_threads
 from vivace.scenes import Scene, make_scene
 from vivace.solvers import Budget, Reference, make_solver, minimise
@@ -49,43 +50,19 @@ def tuned(solver: str, scene: Scene, ms: float) -> str:
     return f"{solver}{',' if options else ':'}horizon={iterations}"
 
 
-def errors_at(frozen: Frozen, solver: str, ms: float, repeats: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Relative errors, milliseconds and iterations of one step from the frozen state, warm."""
-    sim = frozen.scene.simulate(solver=tuned(solver, frozen.scene, ms))
-    sim.prepare(wait=True)
-    energies, times, counts = [], [], []
-    reports = []
-    for k in range(repeats + 2):
-        frozen.restore(sim)
-        report = sim.step(ms)
-        if k > 1:
-            reports.append(report)
-    for report in reports:  # afterwards: float64 energies would empty the caches between the steps
-        q = report.positions.astype(np.float64)
-        energies.append(frozen.system.energy(q, frozen.frame) if report.finite else np.inf)
-        times.append(report.ms)
-        counts.append(report.sweeps)
-    return frozen.errors(np.array(energies)), np.array(times), np.array(counts)
-
-
-def against(frozen: Frozen, solvers: Sequence[str], budgets: Sequence[float] = BUDGETS, repeats: int = 7) -> Rows:
-    """`auto` and the others at every budget: error, iterations, milliseconds, and auto's error divided by theirs."""
+def against(frozen: Frozen, solvers: Sequence[str], budgets: Sequence[float] = BUDGETS, repeats: int = 9) -> Rows:
+    """`auto` and the others at every budget, taking turns: error, iterations, time, and auto's error divided by theirs."""
     rows: Rows = []
     for ms in budgets:
-        ours, ours_ms, ours_count = errors_at(frozen, "auto", ms, repeats)
-        name = f"{frozen.scene.name}, {ms:g} ms"
-        rows.append((f"{name}: auto", _sentence(ours, ours_ms, ours_count)))
-        for solver in solvers:
-            theirs, theirs_ms, theirs_count = errors_at(frozen, solver, ms, repeats)
-            ratio = np.median(ours) / np.median(theirs)
-            text = f"auto ÷ it {ratio:.3g}; {_sentence(theirs, theirs_ms, theirs_count)}"
-            rows.append((f"{name}: {solver}", text))
+        names = [tuned(solver, frozen.scene, ms) for solver in ("auto", *solvers)]
+        curves = compare_frozen(frozen, names, [ms], iterations=(), repeat=repeats)
+        ours = np.median(curves[0].errors)
+        for curve in curves:
+            low, middle, high = np.percentile(curve.errors, [10, 50, 90])
+            ratio = "" if curve.solver == "auto" else f"auto ÷ it {ours / middle:.3g}; "
+            text = f"{ratio}{middle:.3g} ({low:.3g} to {high:.3g}), {np.median(curve.sweeps):g} iterations"
+            rows.append((f"{frozen.scene.name}, {ms:g} ms: {curve.solver}", f"{text}, {np.median(curve.ms):.2f} ms"))
     return rows
-
-
-def _sentence(errors: np.ndarray, ms: np.ndarray, counts: np.ndarray) -> str:
-    low, middle, high = np.percentile(errors, [10, 50, 90])
-    return f"{middle:.3g} ({low:.3g} to {high:.3g}), {np.median(counts):g} iterations, {np.median(ms):.2f} ms"
 
 
 def budgets(armadillo: str | None) -> Rows:
@@ -108,13 +85,16 @@ def changing(armadillo: str | None, draws: int = 3, count: int = 1000) -> Rows:
             for solver in solvers:
                 sim = scene.simulate(solver=tuned(solver, scene, ms))
                 sim.prepare(wait=True)
-                errors, times = [], []
+                reports, times = [], []
+                settle()
                 for problem in (problems[-1], *problems):
-                    frozen.restore(sim)
+                    sim.positions, sim.velocities = frozen.positions, frozen.velocities
                     begin = time.perf_counter()
                     sim.model = problem.scene.model
-                    report = sim.step(ms)
+                    reports.append(sim.step(ms))
                     times.append((time.perf_counter() - begin) * 1e3)
+                errors = []
+                for problem, report in zip((problems[-1], *problems), reports, strict=True):
                     q = report.positions.astype(np.float64)
                     energy = problem.system.energy(q, problem.frame) if report.finite else np.inf
                     errors.append(problem.errors(np.array([energy]))[0])
@@ -137,8 +117,7 @@ def _with_pins(frozen: Frozen, count: int, seed: int) -> Frozen:
     stiffness = float(np.median(frozen.system.diagonal))
     changed = replace(scene, model=model.pin(which, target=target, stiffness=stiffness))
     sim = changed.simulate(solver="jacobi")
-    frozen.restore(sim)
-    problem = sim.step(Budget(iterations=1)).frame
+    problem = frozen.step(sim, Budget(iterations=1)).frame
     reference = minimise(sim.system, problem, accuracy=1e-6, most=1500)
     return Frozen(changed, frozen.number, frozen.positions, frozen.velocities, sim.system, problem, reference)
 
@@ -346,8 +325,7 @@ def coarsening(armadillo: str | None) -> Rows:
             hierarchy = solver.corrector.hierarchy  # type: ignore[attr-defined]
             found = []
             for k in (1, 3, 8, 20):
-                frozen.restore(sim)
-                q = sim.step(Budget(iterations=k)).positions.astype(np.float64)
+                q = frozen.step(sim, Budget(iterations=k)).positions.astype(np.float64)
                 found.append(f"{k}: {frozen.errors(np.array([frozen.system.energy(q, frozen.frame)]))[0]:.3g}")
             text = f"levels {hierarchy.sizes}, operator complexity {hierarchy.operator_complexity:.2f}; error after "
             rows.append((f"{scene.name}, coarsening {name}", text + ", ".join(found)))

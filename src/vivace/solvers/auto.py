@@ -23,7 +23,7 @@ BIG_MULTIGRID = "lbfgs(multigrid:background=True)"
 # Milliseconds on two threads, by what they are proportional to.
 PASS_MS = {"vertex": 1.8e-5, "projected": 2.0e-5}  # projections, residual, making a step of a correction
 CYCLE_MS = {"once": 0.015, "entry": 2.0e-6}  # an entry of Y
-SOLVE_MS = {"surface": 1.0e-5, "volume": 0.8e-6}  # n log2 n, and n^(4/3) log2 n: how factors fill in
+SOLVE_MS = {"surface": 0.8e-5, "volume": 0.7e-6}  # n log2 n, and n^(4/3) log2 n: how factors fill in
 GOOD_AS = 1.3  # iterations with cycles that are worth one with an exact correction
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
 SETTLED = 30  # steps without a change of the matrix after which a factorisation is worth having again

@@ -32,10 +32,9 @@ from ..kernels.acceleration import (
 )
 from ..kernels.team import Phase
 from ..system import System
-from .base import SOLVERS
+from .base import SOLVERS, Deadline, Outcome
 from .correcting import Accelerated, blocks_of, first_share
 from .layout import Layout
-from .plan import Step
 
 AUTO = "auto"
 
@@ -49,8 +48,8 @@ class Chebyshev(Accelerated):
     rho      estimate of the spectral radius, [0, 1), or "auto": tuned in a pre-simulation when the solver is prepared
     delay    iterations before acceleration begins (S)
     gamma    under-relaxation, (0, 1]
-    watch    begin anew with a smaller rho when the residual exceeds what it was at the start, and shorten corrections
-             that would overshoot (always, with rho="auto")
+    watch    begin anew with a smaller rho when the residual exceeds what it was at the start, shorten corrections that
+             would overshoot, and take no larger rho than a step's iterations allow (always, with rho="auto")
     horizon  iterations a step that "auto" tunes rho for
     """
 
@@ -74,18 +73,17 @@ class Chebyshev(Accelerated):
             raise InputError(f"horizon must be a whole number of iterations from 1 to 10000, not {self.horizon!r}")
         self._adopt(self.inner)
 
-    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Step], Sequence[Step]]:
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
         n = layout.n
         old, best = (np.zeros((n, 4), np.float32) for _ in range(2))
         self._state, partial = np.zeros(STATE_SIZE), blocks_of(n)
-        rho = 0.0 if self.rho == AUTO else float(self.rho)
         watch = self.watch or self.rho == AUTO
         first = later = self.gamma
         if watch:
             overshoot = self.corrector.overshoot(layout)
             first = min(first, first_share(overshoot))
             later = min(later, 1.9 / overshoot)
-        self._settings = np.array([rho, self.delay, later, float(watch), first])
+        self._settings = np.array([self._rho, self.delay, later, float(watch), first])
         state = self._state
         return [], [
             Phase(product_blocks, (e, r, partial, state), 0, n, grain=BLOCK),
@@ -94,20 +92,40 @@ class Chebyshev(Accelerated):
         ]
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        self._rho = 0.0 if self.rho == AUTO else float(self.rho)
         super().prepare(system, threads=threads, seed=seed)
         if self.rho == AUTO:
             from .tuning import tuned_rho
 
+            self.wait()  # ρ is that of the corrections that the steps will be made of
             self.used_rho = tuned_rho(self, system)
+        self._expected = self.horizon
+
+    def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        if self.layout is not None:
+            self._settings[0] = min(self._rho, self.largest_rho(self._expected)) if self.watching else self._rho
+        outcome = super().solve(start, constant, out, deadline)
+        self._expected = outcome.sweeps
+        return outcome
+
+    def largest_rho(self, iterations: int) -> float:
+        """The ρ with which that many iterations leave at most a third of any mode, whatever its sign.
+
+        After m accelerated iterations a mode is left by C_m(x/ρ)/C_m(1/ρ), which for |x| <= ρ lies within ±1/C_m(1/ρ):
+        with ρ close to 1 and few iterations as far as ±1. What is left comes back as velocity, and below -1/3 it grows
+        from step to step (`first_share`), though every step on its own lowers the energy.
+        """
+        m = max(2, iterations - max(1, self.delay) + 1)
+        return float(1.0 / np.cosh(np.arccosh(3.0) / m))
 
     @property
     def used_rho(self) -> float:
         """ρ in use: the one given, or the one found."""
-        return float(self._settings[0])
+        return self._rho
 
     @used_rho.setter
     def used_rho(self, rho: float) -> None:
-        self._settings[0] = rho
+        self._rho = self._settings[0] = rho
         self._state[GAMMA] = 0.0  # what an earlier step learnt about another ρ does not count
 
     @property

@@ -19,12 +19,11 @@ from ..errors import InputError
 from ..kernels.acceleration import BLOCK, add_correction
 from ..kernels.linear import backward_sweep, forward_from_zero
 from ..kernels.sweep import store_residual
-from ..kernels.team import Phase
+from ..kernels.team import Job, Phase
 from ..kernels.vectors import watch
 from ..system import System
 from .base import SOLVERS, Deadline, Outcome, Solver, make_solver
 from .layout import Layout
-from .plan import Plan, Step
 
 
 class Corrector(ABC):
@@ -35,7 +34,7 @@ class Corrector(ABC):
         """The order in which vertices are stored, and swept."""
 
     @abstractmethod
-    def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Step]:
+    def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
         """Steps that write e ≈ Y⁻¹ r; all arrays are (n, 4) float32 in visiting order."""
 
     def overshoot(self, layout: Layout) -> float:
@@ -91,6 +90,7 @@ class CorrectingSolver(Solver):
     """Adds the corrections of a `Corrector` to q; subclasses make more of them."""
 
     layout: Layout | None = None
+    uses_leftover: ClassVar[bool] = False  # spend what is left of a budget on iterations without new projections
 
     @property
     def corrector(self) -> Corrector:
@@ -98,7 +98,7 @@ class CorrectingSolver(Solver):
         assert isinstance(self, Corrector)
         return self
 
-    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Step], Sequence[Step]]:
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
         """Steps before and after the correction: what is done with r, and what is made of e."""
         return [], [Phase(add_correction, (layout.q, e), 0, layout.n)]
 
@@ -122,12 +122,25 @@ class CorrectingSolver(Solver):
         residual = Phase(store_residual, arrays, 0, layout.n)
         steps = [*layout.local_phases, residual, *before, *self.corrector.correction(layout, r, e), *after]
         self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(2)
-        self._plan = Plan(steps, threads, np.array([1.0, 0.0]))
+        self._job = Job(steps, threads)
         watched = (layout.square, self._monitor, self._tolerance)
-        self._watched_plan = Plan([*steps, Phase(watch, watched, 0, layout.n, serial=True)], threads, self._monitor)
+        self._watched_job = Job([*steps, Phase(watch, watched, 0, layout.n, serial=True)], threads, self._monitor)
+        self._short_job = Job(steps[len(layout.local_phases) :], threads)
+        self._short_ns = self._time_short() if self.uses_leftover and layout.local_phases else 0
+
+    def _time_short(self) -> int:
+        """How long an iteration without projections takes (ns)."""
+        took = []
+        for _ in range(3):
+            begin = time.perf_counter_ns()
+            self._short_job.run()
+            took.append(time.perf_counter_ns() - begin)
+        return sorted(took)[1]
 
     def wait(self) -> None:
         self.corrector.wait_for_correction()
+        if self.layout is not None and self.corrector.has_more():
+            self._plan_steps()
 
     def adapt(self, system: System) -> bool:
         if self.layout is None or self.system is None or not system.shares_structure(self.system):
@@ -143,12 +156,14 @@ class CorrectingSolver(Solver):
             self._plan_steps()
         self.layout.load(start, constant)
         self.corrector.begin_correction()
-        budget, plan = deadline.budget, self._plan
+        budget, job = deadline.budget, self._job
         if budget.tolerance is not None:
-            plan = self._watched_plan
+            job = self._watched_job
             self._tolerance[:] = budget.tolerance, self.layout.resolution()
             self._monitor[:] = 1.0, 0.0
-        sweeps = plan.run(budget.most_iterations, deadline.at_ns)
+        sweeps = job.run(budget.most_iterations, deadline.at_ns)
+        if self._short_ns and deadline.at_ns is not None and sweeps < budget.most_iterations:
+            sweeps += self._use_leftover(sweeps, budget.most_iterations - sweeps, deadline.at_ns)
         swept_ns = time.perf_counter_ns()
         self.layout.store(out)
         if budget.tolerance is not None and self._monitor[0] <= self._monitor[1]:
@@ -156,6 +171,15 @@ class CorrectingSolver(Solver):
         else:
             stopped = "iterations" if sweeps >= budget.most_iterations else "time"
         return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, self.note())
+
+    def _use_leftover(self, first: int, most: int, deadline_ns: int) -> int:
+        """Iterations over the last projections in the time that is too short for one with new ones."""
+        begin = time.perf_counter_ns()
+        if begin + 1.2 * self._short_ns > deadline_ns:
+            return 0
+        count = self._short_job.run(most, deadline_ns, first)
+        self._short_ns += ((time.perf_counter_ns() - begin) // count - self._short_ns) // 8
+        return count
 
 
 class Accelerated(CorrectingSolver):

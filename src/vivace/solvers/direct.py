@@ -36,7 +36,6 @@ from .base import SOLVERS
 from .correcting import CorrectingSolver, Corrector
 from .layout import Layout
 from .pcg import conjugate_steps
-from .plan import Step
 
 REFACTOR_SHARE = 0.2  # of the vertices: with more changed pins than that, old factors are not worth keeping
 
@@ -65,7 +64,7 @@ class Direct(CorrectingSolver, Corrector):
         self._factors = Factors(system.matrix, threads)
         return self._factors.order
 
-    def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Step]:
+    def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
         room, n = max(1, self.low_rank), layout.n
         self._diagonal = layout.system.diagonal[layout.order]
         self._rank, self._changed = np.zeros(1, np.int32), np.zeros(room, np.int32)
@@ -99,7 +98,7 @@ class Direct(CorrectingSolver, Corrector):
 
     # --- as a solver of its own -----------------------------------------------------------------------------------
 
-    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Step], Sequence[Step]]:
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
         self._state, steps = conjugate_steps(layout, r, e)
         return [], steps
 
@@ -150,12 +149,11 @@ class Factors:
         """Phases that write x = A⁻¹ b, both (n, 4) in `order`."""
         tasks = len(self._task_at) - 2
         forward, backward = (*self._lower, b, x, self._task_at), (*self._upper, self._inverse, x, self._task_at)
-        subtrees, above = {"begin": 0, "end": tasks, "chunks": tasks}, {"begin": tasks, "end": tasks + 1}
         return [
-            Phase(substitute_forward, forward, **subtrees),
-            Phase(substitute_forward, forward, **above),
-            Phase(substitute_backward, backward, **above),
-            Phase(substitute_backward, backward, **subtrees),
+            Phase(substitute_forward, forward, 0, tasks, chunks=tasks),  # the subtrees, then what is above them
+            Phase(substitute_forward, forward, tasks, tasks + 1),
+            Phase(substitute_backward, backward, tasks, tasks + 1),
+            Phase(substitute_backward, backward, 0, tasks, chunks=tasks),
         ]
 
     def solve(self, b: np.ndarray, x: np.ndarray) -> None:

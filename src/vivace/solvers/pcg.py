@@ -26,7 +26,6 @@ from ..kernels.team import Phase
 from .base import SOLVERS
 from .correcting import Accelerated, blocks_of
 from .layout import Layout
-from .plan import Step
 
 
 def conjugate_steps(layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, list[Phase]]:
@@ -60,5 +59,5 @@ class PCG(Accelerated):
     def __post_init__(self) -> None:
         self._adopt(self.inner)
 
-    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Step], Sequence[Step]]:
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
         return [], conjugate_steps(layout, r, e)[1]
