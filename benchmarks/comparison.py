@@ -169,7 +169,10 @@ def _live(study: Study, scene: Scene, name: str) -> Values:
     }
     error_against_time(study.path(name), panels, floor=FLOORS["live"], settings=study.settings)
     largest = [by[solver, size.budgets[-1]] for solver in solvers]
-    lost = [f"{code(c.solver)} at {c.label} in frame {c.frames[-1]}" for c in by.values() if not c.finite]
+    lost = {}
+    for curve in by.values():
+        if not curve.finite:
+            lost.setdefault(code(curve.solver), []).append(f"{curve.label} (frame {curve.frames[-1]})")
 
     def cell(curve: Curve) -> str:
         error = number(median(curve.errors)) if curve.finite else "lost"
@@ -187,7 +190,7 @@ def _live(study: Study, scene: Scene, name: str) -> Values:
         ),
         "vivace_by_jacobi": listed([ratio(by["vivace", ms], by["jacobi", ms]) for ms in size.budgets]),
         "auto_by_vivace": listed([ratio(by["auto", ms], by["vivace", ms]) for ms in size.budgets]),
-        "lost": "; ".join(lost) or "none",
+        "lost": "; ".join(f"{solver} at {listed(where)}" for solver, where in lost.items()) or "none",
         "iteration": listed([f"{number(median(c.ms / c.sweeps))} ms for {code(c.solver)}" for c in largest]),
         "budgets": listed([f"{ms:g}" for ms in size.budgets]),
         "frames": str(size.frames),
@@ -430,7 +433,7 @@ def by_solver(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
 class PositionBased:
     """Position based dynamics by Jacobi iterations [fratarcangeli2018, Eq. 27] over distances along a mesh's edges.
 
-    A study and no solver of the package: nothing of it is compiled, and there are no other constraints.
+    All vertices weigh the same. A study and no solver of the package: there are no other constraints.
     """
 
     def __init__(self, scene: Scene):
@@ -439,7 +442,7 @@ class PositionBased:
         signs, rows = np.tile([1.0, -1.0], count), np.repeat(np.arange(count), 2)
         self.ends = sp.csr_matrix((signs, (rows, edges.ravel())), (count, model.n))
         self.rest = self.lengths(mesh.vertices)
-        self.inverse_mass = 1.0 / model.masses
+        self.inverse_mass = np.ones(model.n)
         self.inverse_mass[model.pinned] = 0.0
         both = self.inverse_mass[edges].sum(axis=1)
         self.share = np.divide(1.0, both, out=np.zeros(count), where=both > 0)
@@ -480,7 +483,7 @@ def chebyshev_weights(iterations: int, rho: float, delay: int = 10) -> Iterator[
 def fig7(study: Study) -> Values:
     """Position based dynamics from the frozen frames' predictions, with and without Chebyshev."""
     panels, rows, count = [], [], 2 * study.size.most
-    shown = [0, *sweep_counts(count)]
+    shown = np.linspace(0, count, 25).round().astype(int)
     for frozen in study.frozen():
         scene, start, body = frozen.scene, frozen.frame.start, PositionBased(frozen.scene)
         large, small = ALPHAS[scene.name]
@@ -497,7 +500,7 @@ def fig7(study: Study) -> Values:
                 found = np.array([first, *body.violations(start, alpha, count, rho)])
             ms = 1e3 * (time.perf_counter() - begin) / count
             found = np.where(found < 1e3 * first, found, np.inf)  # NaN is lost too
-            curves[name] = (np.array(shown), 1e3 * found[shown])
+            curves[name] = (shown, 1e3 * found[shown])
             left = [number(found[k] / first) for k in (study.size.told[1], count)]
             rows.append([f"{scene.name}, α = {alpha:g}{' with Chebyshev' if rho else ''}", number(ms), *left])
         title = f"{scene.name}, α = {large:g} and {small:g}"
@@ -548,8 +551,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parts[name] = {"settings": study.settings, "values": values}
         parts = {part: parts[part] for part in PARTS if part in parts}  # in the page's order
         write_text(kept, json.dumps(parts, indent=2, ensure_ascii=False) + "\n")
+        write_text(given.out / "comparison.md", page(parts))
         print(f"{name}: done after {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
-    write_text(given.out / "comparison.md", page(parts))
     print(given.out / "comparison.md")
 
 

@@ -51,7 +51,7 @@ def tuned(solver: str, scene: Scene, ms: float) -> str:
 
 
 def against(frozen: Frozen, solvers: Sequence[str], budgets: Sequence[float] = BUDGETS, repeats: int = 9) -> Rows:
-    """`auto` and the others at every budget, taking turns: error, iterations, time, and auto's error divided by theirs."""
+    """`auto` and the others at every budget, taking turns: errors, iterations, times, and the ratio of the errors."""
     rows: Rows = []
     for ms in budgets:
         names = [tuned(solver, frozen.scene, ms) for solver in ("auto", *solvers)]

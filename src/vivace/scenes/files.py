@@ -199,13 +199,36 @@ def write_tuned(path: str | os.PathLike, target: str, parameters: dict[str, obje
             lines += ["", "[parameters]", *(f"{key} = {json.dumps(value)}" for key, value in parameters.items())]
     elif source.suffix.lower() == ".toml":
         lines = source.read_text(encoding="utf-8").rstrip().splitlines()
-        tuned = {**tomllib.loads("\n".join(lines)).get("tuned", {}), **tuned}
+        data = tomllib.loads("\n".join(lines))
+        tuned = {**data.get("tuned", {}), **tuned}
         lines = _without_table(lines, "tuned")
+        file = data.get("mesh", {}).get("file")
+        if file is not None:
+            lines = _with_mesh(lines, str(file), _seen_from(path, source.parent / str(file)))
     else:
-        where = os.path.relpath(source.resolve(), Path(path).resolve().parent)
-        lines = ["[mesh]", f"file = {json.dumps(where)}", "", "[pins]", f"highest = {HIGHEST}"]
+        lines = ["[mesh]", f"file = {json.dumps(_seen_from(path, source))}", "", "[pins]", f"highest = {HIGHEST}"]
     lines += ["", "[tuned]", *(f"{json.dumps(name)} = {rho!r}" for name, rho in tuned.items()), ""]
     write_text(Path(path), "\n".join(lines))
+
+
+def _seen_from(path: str | os.PathLike, file: Path) -> str:
+    """`file` as a scene file at `path` has to call it."""
+    return os.path.relpath(file.resolve(), Path(path).resolve().parent)
+
+
+def _with_mesh(lines: list[str], old: str, new: str) -> list[str]:
+    """A TOML file's lines with another file for its mesh, where that is another."""
+    if os.path.normpath(old) == new:
+        return lines
+    changed, table = list(lines), ""
+    for k, line in enumerate(lines):
+        if line.lstrip().startswith("["):
+            table = line.partition("#")[0].strip()
+        if table == "[mesh]" and line.partition("=")[0].strip() == "file":
+            changed[k] = f"file = {json.dumps(new)}"
+    if tomllib.loads("\n".join(changed)).get("mesh", {}).get("file") != new:
+        raise InputError(f"cannot tell where the file names its mesh {old!r}; let --out be in the same folder")
+    return changed
 
 
 def _without_table(lines: list[str], name: str) -> list[str]:

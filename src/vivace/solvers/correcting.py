@@ -192,7 +192,7 @@ class Accelerated(CorrectingSolver):
         """Check and make the inner solver; the wrapper's name says both."""
         solver = make_solver(inner)  # type: ignore[arg-type]
         if not isinstance(solver, Corrector):
-            able = [name for name, cls in SOLVERS.items() if issubclass(cls, Corrector)]
+            able = sorted(name for name, cls in SOLVERS.items() if issubclass(cls, Corrector))
             raise InputError(
                 f"{self.wrapper} accelerates solvers that make linear corrections ({', '.join(able)}), not {inner!r}"
             )
