@@ -166,6 +166,34 @@ def test_budgets_of_every_kind(wrapper, inner):
     assert before.residual > 0.05 * first * (1 - 1e-6)
 
 
+@pytest.mark.parametrize("solver", ["lbfgs(direct)", "lbfgs(multigrid)", "pcg(jacobi)", "auto"])
+def test_a_tolerance_ends_a_step_before_its_time(solver):
+    """What is left of the milliseconds is not spent once the tolerance is met."""
+    scene = small_body()
+    sim = scene.simulate(solver=solver, threads=1)
+    alone = scene.simulate(solver=solver, threads=1).step(Budget(tolerance=0.3))
+    report = sim.step(Budget(tolerance=0.3, ms=2000.0))
+    assert (report.stopped, report.sweeps) == ("tolerance", alone.sweeps)
+    np.testing.assert_array_equal(report.positions, alone.positions)
+
+
+@pytest.mark.parametrize("name", ["bar", "tablecloth"])
+def test_iterations_over_the_last_projections_lower_the_energy(name):
+    """The leftover of a budget: the quadratic that they lower lies above ε and touches it where it was made."""
+    system, frame = moving_frame(small_scene(name))
+    for k in (1, 2, 4):
+        solver = prepared("lbfgs(direct)", system)
+        fresh = system.energy(run(solver, system, frame, k), frame)
+        short = solver._short_job.run(3, first=k)  # what solve does with the time that is left
+        rows = np.zeros((system.n, 4), np.float32)
+        solver.layout.store(rows)
+        assert short == 3
+        before = system.energy(run(solver, system, frame, k - 1), frame) if k > 1 else system.energy(frame.start, frame)
+        after = system.energy(rows[:, :3].astype(np.float64), frame)
+        assert after <= before + rounding(system, frame)
+        assert after != fresh
+
+
 @pytest.mark.parametrize("solver", ["lbfgs(direct)", "lbfgs(multigrid)", "pcg(jacobi)", "direct"])
 def test_a_tolerance_that_float32_cannot_reach_stops_where_it_can(solver):
     report = small_cloth().simulate(solver=solver, threads=1).step(Budget(tolerance=1e-12))
@@ -175,18 +203,21 @@ def test_a_tolerance_that_float32_cannot_reach_stops_where_it_can(solver):
 
 @pytest.mark.parametrize("solver", ["lbfgs(direct)", "lbfgs(multigrid)", "pcg(vivace)", "direct", "multigrid"])
 def test_far_from_the_origin_a_step_is_the_same(solver):
-    """1024 m away positions are known to 6e-5 m, and after ten frames no worse than a few hundred of those."""
-    near = mesh.cloth(12, 12, plane="vertical")
-    shift = np.array([1024.0, -1024.0, 1024.0])
-    found = []
+    """1024 m away, from the same state (on the grid of float32 there): to a few dozen of its ulps of 1.2e-4 m."""
+    near = mesh.cloth(12, 12)
+    shift, found = np.array([1024.0, -1024.0, 1024.0]), []
     for body in (near, near.transformed(translate=shift)):
-        model = Model.of(body, Cloth(stretch=1e3, bend=1e-3)).pin("top")
+        model = Model.of(body, Cloth(stretch=100.0, bend=1e-3)).pin("top-corners")
         sim = Simulation(model, solver=solver, budget=Budget(iterations=10), threads=1)
-        for _ in range(10):
-            assert sim.step().finite
-        found.append(sim.positions - body.vertices)
-    assert np.abs(found[0]).max() > 0.05
-    assert np.abs(found[0] - found[1]).max() < 0.01
+        if not found:
+            for _ in range(5):
+                sim.step()
+            moved, velocities = np.round((sim.positions - body.vertices) * 2**13) / 2**13, sim.velocities
+        sim.positions, sim.velocities = body.vertices + moved, velocities
+        sim.step()
+        found.append(sim.positions - body.vertices - moved)
+    assert np.abs(found[0]).max() > 0.02
+    assert np.abs(found[0] - found[1]).max() < 3e-3
 
 
 # --- the factorisation -----------------------------------------------------------------------------------------------
@@ -243,7 +274,7 @@ def test_a_few_changed_pins_are_solved_exactly(count):
     check_exact(fewer, system, frame)
 
 
-@pytest.mark.parametrize("solver", ["direct", "direct:low_rank=0", "lbfgs(direct)", "pcg(direct)"])
+@pytest.mark.parametrize("solver", ["direct", "direct:low_rank=0", "pcg(direct)"])
 def test_with_more_changed_pins_the_old_factors_precondition(solver):
     """Still the minimum, and the report says what is going on."""
     scene = small_cloth()
@@ -258,17 +289,40 @@ def test_with_more_changed_pins_the_old_factors_precondition(solver):
     assert made.note().endswith("15 pins changed: the old factors precondition")
 
 
-def test_with_most_pins_changed_it_is_factorised_anew():
+@pytest.mark.parametrize(
+    ("solver", "where"),
+    [
+        ("direct", np.arange(2, 90, 2)),
+        ("lbfgs(direct)", np.arange(2, 90, 6)),
+        ("chebyshev(direct)", np.arange(2, 90, 6)),
+    ],
+)
+def test_where_old_factors_are_of_no_use_it_is_factorised_anew(solver, where):
+    """A fifth of the vertices pinned; or fewer, where nobody weighs how far an old correction overshoots."""
     scene = small_cloth()
-    system, pinned = repinned(scene, np.arange(2, 90, 2))
-    solver = prepared("direct", system)
-    assert not solver.adapt(pinned)
-    sim = scene.simulate(solver="direct", budget=Budget(iterations=3), threads=1)
+    system, pinned = repinned(scene, where)
+    assert not prepared(solver, system).adapt(pinned)
+    sim = scene.simulate(solver=solver, budget=Budget(iterations=3), threads=1)
     sim.step()
     sim.model = pinned.model
-    report = sim.step()
-    assert report.note == ""
-    assert report.finite
+    for _ in range(10):
+        report = sim.step()
+        assert report.note == ""
+        assert report.finite
+        assert report.energy < sim.system.energy(report.frame.start, report.frame)
+
+
+def test_what_was_under_a_very_stiff_pin_is_factorised_anew():
+    """1e11 N/m over 1e4: without the pin, float32 factors would leave a third of the correction wrong."""
+    scene = make_scene("tablecloth", resolution=12)
+    system = System(scene.model, scene.time_step)
+    stiff, pinned = (System(scene.model.pin([40], stiffness=k), scene.time_step, like=system) for k in (1e11, 1e6))
+    assert not prepared("direct", stiff).adapt(system)
+    assert prepared("direct", pinned).adapt(system)
+    solver = prepared("direct", system)  # to add one is no problem
+    assert solver.adapt(stiff)
+    _, frame = moving_frame(Scene("pinned", stiff.model, scene.time_step))
+    check_exact(solver, stiff, frame)
 
 
 def test_another_model_is_not_adapted_to():

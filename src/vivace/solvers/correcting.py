@@ -41,8 +41,11 @@ class Corrector(ABC):
         """The largest eigenvalue of HY, e = H r: how far a correction overshoots its worst mode; 1: not at all."""
         return 1.0
 
-    def adapt_correction(self, layout: Layout) -> bool:
-        """The diagonal has changed (`layout.adapt` has been called): go on with it, or say that it takes too long."""
+    def adapt_correction(self, layout: Layout, *, weighed: bool) -> bool:
+        """The diagonal has changed (`layout.adapt` has been called): go on with it, or say that it takes too long.
+
+        `weighed`: whoever takes the corrections finds their length, so that they may overshoot.
+        """
         return True
 
     def wait_for_correction(self) -> None:  # noqa: B027
@@ -91,6 +94,7 @@ class CorrectingSolver(Solver):
 
     layout: Layout | None = None
     uses_leftover: ClassVar[bool] = False  # spend what is left of a budget on iterations without new projections
+    weighs: ClassVar[bool] = False  # find the length of every correction, instead of taking it as it is
 
     @property
     def corrector(self) -> Corrector:
@@ -147,7 +151,7 @@ class CorrectingSolver(Solver):
             return False
         self.layout.adapt(system)
         self.system = system
-        return self.corrector.adapt_correction(self.layout)
+        return self.corrector.adapt_correction(self.layout, weighed=self.weighs)
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         if self.layout is None:
@@ -162,14 +166,14 @@ class CorrectingSolver(Solver):
             self._tolerance[:] = budget.tolerance, self.layout.resolution()
             self._monitor[:] = 1.0, 0.0
         sweeps = job.run(budget.most_iterations, deadline.at_ns)
-        if self._short_ns and deadline.at_ns is not None and sweeps < budget.most_iterations:
+        done = budget.tolerance is not None and self._monitor[0] <= self._monitor[1]
+        if self._short_ns and deadline.at_ns is not None and not done and sweeps < budget.most_iterations:
             sweeps += self._use_leftover(sweeps, budget.most_iterations - sweeps, deadline.at_ns)
         swept_ns = time.perf_counter_ns()
         self.layout.store(out)
-        if budget.tolerance is not None and self._monitor[0] <= self._monitor[1]:
+        stopped = "iterations" if sweeps >= budget.most_iterations else "time"
+        if done:
             stopped = "tolerance"
-        else:
-            stopped = "iterations" if sweeps >= budget.most_iterations else "time"
         return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, self.note())
 
     def _use_leftover(self, first: int, most: int, deadline_ns: int) -> int:

@@ -6,7 +6,8 @@ everything else. On the tablecloth it takes a fraction of the time of SuperLU's 
 (docs/measurements.md).
 
 A new system with other pins does not need a new factorisation: a few pins are a low-rank update of the old factors
-(Woodbury's formula); with more, the old factors precondition conjugate gradients on the new matrix.
+(Woodbury's formula); with more, the old factors precondition conjugate gradients on the new matrix. L-BFGS and
+Chebyshev take corrections at their full length, for which old factors are no good: then it is factorised anew.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from .layout import Layout
 from .pcg import conjugate_steps
 
 REFACTOR_SHARE = 0.2  # of the vertices: with more changed pins than that, old factors are not worth keeping
+DROWNED = 1e-3  # of a diagonal entry: less than that under a pin is lost in its rounding
 
 
 @SOLVERS.register("direct")
@@ -46,12 +48,13 @@ class Direct(CorrectingSolver, Corrector):
     """Projective dynamics with a prefactored sparse solve: exact, while the matrix stays.
 
     low_rank  changed pins up to which the old factors are updated exactly (a back-substitution for every four);
-              beyond, they precondition conjugate gradients
+              beyond, they precondition conjugate gradients, or, inside lbfgs and chebyshev, are made anew
     """
 
     low_rank: int = 12
 
     name = "direct"
+    weighs = True
 
     def __post_init__(self) -> None:
         if not is_whole(self.low_rank) or not 0 <= self.low_rank <= 1000:
@@ -77,11 +80,15 @@ class Direct(CorrectingSolver, Corrector):
             Phase(low_rank_subtract, (self._rank, self._spread, e, weights), 0, n),
         ]
 
-    def adapt_correction(self, layout: Layout) -> bool:
+    def adapt_correction(self, layout: Layout, *, weighed: bool) -> bool:
         """Y + E Δ Eᵀ, E the columns of the changed vertices: (Y + EΔEᵀ)⁻¹ = Y⁻¹ - Z (Δ⁻¹ + EᵀZ)⁻¹ EᵀY⁻¹, Z = Y⁻¹E."""
-        delta = layout.system.diagonal[layout.order] - self._diagonal
+        diagonal = layout.system.diagonal[layout.order]
+        if (diagonal < DROWNED * self._diagonal).any():
+            return False  # float32 factors do not know what was under such a pin
+        delta = diagonal - self._diagonal
         changed = np.flatnonzero(np.abs(delta) > 1e-9 * self._diagonal)
-        if len(changed) > REFACTOR_SHARE * layout.n:
+        # Old factors overshoot at a new pin by its stiffness over that of what was there: a step must be weighed.
+        if len(changed) > (REFACTOR_SHARE * layout.n if weighed else self.low_rank):
             return False
         self._others = k = len(changed)
         self.exact = k <= self.low_rank

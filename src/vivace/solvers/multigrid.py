@@ -144,7 +144,7 @@ class Multigrid(CorrectingSolver, Corrector):
             *backward,
         ]
 
-    def adapt_correction(self, layout: Layout) -> bool:
+    def adapt_correction(self, layout: Layout, *, weighed: bool) -> bool:
         if self.hierarchy is not None:
             self.hierarchy.adapt(layout.system.diagonal)
         return True

@@ -55,6 +55,7 @@ class PCG(Accelerated):
     inner: str = "jacobi"
 
     wrapper = "pcg"
+    weighs = True
 
     def __post_init__(self) -> None:
         self._adopt(self.inner)
