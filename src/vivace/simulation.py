@@ -274,7 +274,8 @@ class Simulation:
 
     def _make_jobs(self) -> None:
         system, n = self.system, self.model.n
-        single = [np.ascontiguousarray(a, np.float32) for a in (system.inertia, system.pin_weight)]
+        with np.errstate(over="ignore"):  # the solver's layout will say so
+            single = [np.ascontiguousarray(a, np.float32) for a in (system.inertia, system.pin_weight)]
         arrays = (self._q, self._v, self._acceleration, *single, self._target, self._s, self._start, self._constant)
         flight = np.array([system.h, system.glide], np.float32)
         phases = [Phase(predict, (*arrays, flight), 0, n)]

@@ -3,8 +3,11 @@
 Rows of a factor are long and come in runs of neighbouring columns (supernodes), so a row is stored as runs: one column
 number and one length for each, and the values of all runs in a stream. A run then needs no index for each entry.
 
-    x_i = b_i - Σ L_ij x_j                  forward, first row to last
-    x_i = x_i / d_i - Σ_{j>i} L_ji x_j      backward, last row to first
+    x_i = b_i - Σ_{j<i} L_ij x_j                      forward, first row to last
+    x_i = x_i / d_i
+    x_j = x_j - L_ij x_i for the j < i of row i       backward, last row to first
+
+Both read the rows of L, so only one copy of the factor has to pass through the cache.
 
 The rows of a subtree of the elimination tree depend on no row outside it (forward) and on none outside it but its
 ancestors (backward): subtrees are tasks for different threads, and what is above them is one more task, done alone.
@@ -129,15 +132,29 @@ def substitute_forward(table, begin, end, iteration):
 
 
 @phase_kernel
+def scale_by(table, begin, end, iteration):
+    """x_i = x_i / d_i."""
+    inverse, x = floats(table, 0), rows(table, 1)
+    for i in range(begin, end):
+        store4(x, i, at(inverse, i) * load4(x, i))
+
+
+@phase_kernel
 def substitute_backward(table, begin, end, iteration):
-    """D Lᵀ x = x, in place, for the rows of tasks [begin, end); the table holds the rows of Lᵀ."""
+    """Lᵀ x = x, in place, for the rows of tasks [begin, end)."""
     row_at, columns, lengths, value_at = ints(table, 0), ints(table, 1), ints(table, 2), longs(table, 3)
-    values, inverse, x, task_at = floats(table, 4), floats(table, 5), rows(table, 6), ints(table, 7)
+    values, x, task_at = floats(table, 4), rows(table, 6), ints(table, 7)
     first, last = at(task_at, begin), at(task_at, end)
     for back in range(last - first):
         i = last - 1 - back
-        scaled = at(inverse, i) * load4(x, i)
-        store4(x, i, _subtract_row(scaled, i, row_at, columns, lengths, value_at, values, x))
+        xi = load4(x, i)
+        v = at(value_at, i)
+        for run in range(at(row_at, i), at(row_at, i + 1)):
+            j = at(columns, run)
+            length = at(lengths, run)
+            for k in range(length):
+                store4(x, j + k, load4(x, j + k) - at(values, v + k) * xi)
+            v += length
 
 
 @phase_kernel

@@ -110,11 +110,12 @@ class CorrectingSolver(Solver):
         return self.corrector.correction_note()
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
-        self.system = system
+        self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         order = self.corrector.visiting_order(system, threads, seed)
         self.colouring = getattr(self.corrector, "colouring", None)
         self.layout = Layout(system, order, threads, refresh=1)
         self._plan_steps()
+        self.system = system
 
     def _plan_steps(self) -> None:
         layout = self.layout

@@ -1,9 +1,8 @@
 """The global step solved exactly: a sparse factorisation of Y, made once [bouaziz2014].
 
 SuperLU (SciPy's) orders and factorises, Y = L D Lᵀ; the back-substitution, which is what a frame pays for, is our own:
-float32, three coordinates at once, rows stored as runs (`kernels.triangular`), and compiled into the same plan as
-everything else. On the tablecloth it takes a fraction of the time of SuperLU's own, and of CHOLMOD's through cholespy
-(docs/measurements.md).
+float32, three coordinates at once, rows stored as runs, subtrees of the elimination tree for different threads
+(`kernels.triangular`), and compiled phases like everything else. docs/measurements.md compares it with others.
 
 A new system with other pins does not need a new factorisation: a few pins are a low-rank update of the old factors
 (Woodbury's formula); with more, the old factors precondition conjugate gradients on the new matrix. L-BFGS and
@@ -28,6 +27,7 @@ from ..kernels.triangular import (
     low_rank_subtract,
     low_rank_weights,
     runs_of,
+    scale_by,
     substitute_backward,
     substitute_forward,
     subtree_tasks,
@@ -136,8 +136,7 @@ class Factors:
         self.order = np.argsort(lu.perm_c)[inner].astype(np.int32)
         self.n, self.entries = len(self.order), lower.nnz
         self._inverse = (1.0 / lu.U.diagonal()[inner]).astype(np.float32)
-        self._upper = _as_runs(lower)  # the rows of Lᵀ are the columns of L
-        self._lower = _as_runs(sp.csr_array(lower))
+        self._rows = _as_runs(sp.csr_array(lower))
 
     def _cut(self, lower: sp.csc_array) -> np.ndarray:
         """Cut the elimination tree into tasks, as two threads would be through with them first; returns their order."""
@@ -155,12 +154,14 @@ class Factors:
     def substitution(self, b: np.ndarray, x: np.ndarray) -> list[Phase]:
         """Phases that write x = A⁻¹ b, both (n, 4) in `order`."""
         tasks = len(self._task_at) - 2
-        forward, backward = (*self._lower, b, x, self._task_at), (*self._upper, self._inverse, x, self._task_at)
+        arrays = (*self._rows, b, x, self._task_at)
+        subtrees, above = {"begin": 0, "end": tasks, "chunks": tasks}, {"begin": tasks, "end": tasks + 1}
         return [
-            Phase(substitute_forward, forward, 0, tasks, chunks=tasks),  # the subtrees, then what is above them
-            Phase(substitute_forward, forward, tasks, tasks + 1),
-            Phase(substitute_backward, backward, tasks, tasks + 1),
-            Phase(substitute_backward, backward, 0, tasks, chunks=tasks),
+            Phase(substitute_forward, arrays, **subtrees),
+            Phase(substitute_forward, arrays, **above),
+            Phase(scale_by, (self._inverse, x), 0, self.n),
+            Phase(substitute_backward, arrays, **above),
+            Phase(substitute_backward, arrays, **subtrees),
         ]
 
     def solve(self, b: np.ndarray, x: np.ndarray) -> None:

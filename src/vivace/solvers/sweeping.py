@@ -32,7 +32,7 @@ class SweepingSolver(Solver):
         """One sweep over layout.q."""
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
-        self.system = system
+        self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         order = self.visiting_order(system, threads, seed)
         self.layout = layout = Layout(system, order, threads, refresh=self.refresh)
         phases = [*layout.local_phases, *self.sweep_phases(layout)]
@@ -42,6 +42,7 @@ class SweepingSolver(Solver):
         watched = (layout.square, self._monitor, self._tolerance)
         last = Phase(watch, watched, 0, layout.n, serial=True, every=max(1, self.refresh))
         self._watched_job = Job([*phases, last], threads, self._monitor)
+        self.system = system
 
     def adapt(self, system: System) -> bool:
         if self.layout is None or self.system is None or not system.shares_structure(self.system):
