@@ -127,7 +127,7 @@ def test_settings_repeat_the_run(solver, budget):
 def test_progress_comes_to_its_end(cloth):
     seen = {}
     run(cloth, budget=FEW, frames=3, error_samples=2, progress=lambda *told: seen.setdefault(told[0], []).append(told))
-    assert list(seen) == ["warming up", "simulating", "measuring the error"]
+    assert list(seen) == ["warming up", "preparing", "simulating", "measuring the error"]
     for told in seen.values():
         assert told[-1][1] == told[-1][2]
     assert [done for _, done, _ in seen["simulating"]] == [1, 2, 3]

@@ -137,10 +137,10 @@ def test_coincident_vertices(name, solver):
     scene = small_scene(name)
     if solver == "jacobi" and name != "tablecloth":
         solver = "jacobi:omega=0.4"
-    for budget in (1, 20):
+    for budget in (1, 4 if solver == "newton" else 20):  # its iterations are few and slow
         sim = scene.simulate(solver=solver, budget=Budget(iterations=budget), threads=1)
         sim.positions = np.full((scene.model.n, 3), 0.25)
-        for _ in range(2 if solver == "newton" else 50):  # its iterations are few and slow
+        for _ in range(2 if solver == "newton" else 50):
             assert sim.step().finite
             assert np.isfinite(sim.velocities).all()
 

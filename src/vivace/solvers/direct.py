@@ -155,13 +155,12 @@ class Factors:
         """Phases that write x = A⁻¹ b, both (n, 4) in `order`."""
         tasks = len(self._task_at) - 2
         arrays = (*self._rows, b, x, self._task_at)
-        subtrees, above = {"begin": 0, "end": tasks, "chunks": tasks}, {"begin": tasks, "end": tasks + 1}
         return [
-            Phase(substitute_forward, arrays, **subtrees),
-            Phase(substitute_forward, arrays, **above),
+            Phase(substitute_forward, arrays, 0, tasks, chunks=tasks),
+            Phase(substitute_forward, arrays, tasks, tasks + 1),
             Phase(scale_by, (self._inverse, x), 0, self.n),
-            Phase(substitute_backward, arrays, **above),
-            Phase(substitute_backward, arrays, **subtrees),
+            Phase(substitute_backward, arrays, tasks, tasks + 1),
+            Phase(substitute_backward, arrays, 0, tasks, chunks=tasks),
         ]
 
     def solve(self, b: np.ndarray, x: np.ndarray) -> None:
