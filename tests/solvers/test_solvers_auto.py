@@ -263,3 +263,17 @@ def test_it_is_the_default():
     model = Model.of(mesh.cloth(4, 4), Cloth())
     assert Simulation(model).solver.name == "auto"
     assert Scene("default", model, 1 / 30).simulate().solver.name == "auto"
+
+
+def test_a_body_with_pins_all_over_it_is_swept_where_there_is_time():
+    """Its error is rough: coarse levels have nothing to do. Cloth and small budgets stay with multigrid."""
+    solver = Auto()
+    body = make_scene("armadillo", resolution=16)
+    every = np.setdiff1d(np.arange(body.model.n), body.model.pinned)[::10]
+    solver.prepare(System(body.model.pin(every), body.time_step), threads=1, seed=0)
+    plenty = 2 * auto_module.ENOUGH * solver._costs.multigrid
+    assert solver.choice(plenty) == auto_module.SWEEPS
+    assert solver.choice(0.1 * plenty) != auto_module.SWEEPS
+    assert solver.choice(None) != auto_module.SWEEPS
+    solver.prepare(System(body.model, body.time_step), threads=1, seed=0)
+    assert solver.choice(plenty) != auto_module.SWEEPS

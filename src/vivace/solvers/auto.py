@@ -1,6 +1,6 @@
 """`auto`: the solver to use when nobody wants to choose one.
 
-Two solvers are never far from the best: L-BFGS over multigrid and L-BFGS over a factorisation. They share all but the
+Two solvers are seldom far from the best: L-BFGS over multigrid and L-BFGS over a factorisation. They share all but the
 correction, so the choice is between many good corrections and fewer exact ones in the same time. A small model says
 how long each takes; its coefficients were measured (`benchmarks/solvers.py --only model` prints them) and stand here,
 so that the choice, and with it the result, is the same on every run and every machine.
@@ -17,7 +17,7 @@ from ..system import System
 from .base import SOLVERS, Deadline, Outcome, Solver, make_solver
 from .multigrid import cycles_for
 
-MULTIGRID, DIRECT = "lbfgs(multigrid)", "lbfgs(direct)"
+MULTIGRID, DIRECT, SWEEPS = "lbfgs(multigrid)", "lbfgs(direct)", "vivace"
 BIG_MULTIGRID = "lbfgs(multigrid:background=True)"
 
 # Milliseconds on two threads, by what they are proportional to.
@@ -26,6 +26,8 @@ CYCLE_MS = {"once": 0.015, "entry": 2.0e-6}  # an entry of Y
 SOLVE_MS = {"surface": 0.8e-5, "volume": 0.7e-6}  # n log2 n, and n^(4/3) log2 n: how factors fill in
 GOOD_AS = 1.3  # iterations with cycles that are worth one with an exact correction
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
+HELD = 0.03  # share of pinned vertices from which no error of a body is smooth enough for coarse levels
+ENOUGH = 6  # iterations of multigrid in whose time sweeps, with one projection for four of them, get farther then
 SETTLED = 30  # steps without a change of the matrix after which a factorisation is worth having again
 
 
@@ -65,6 +67,8 @@ class Auto(Solver):
         self._costs = Costs.of(system)
         self._solvers.clear()
         self._calm = SETTLED
+        if system.model.mesh.is_volumetric and system.n < BIG:
+            self._ready(SWEEPS)  # pins may come in any frame, and then there is no time for a set-up
         self._ready(self.choice(None))
 
     def adapt(self, system: System) -> bool:
@@ -74,12 +78,22 @@ class Auto(Solver):
         return True
 
     @property
+    def _held(self) -> bool:
+        """A body with pins all over it: its vertices are near one, and the error is rough."""
+        if self.system is None:
+            return False
+        mesh = self.system.model.mesh
+        return mesh.is_volumetric and len(self.system.model.pinned) > HELD * mesh.n_vertices
+
+    @property
     def used(self) -> str:
         return self._used or self.name
 
     def choice(self, budget_ms: float | None) -> str:
         """The name of the solver for a step of that many milliseconds (None: not limited by time)."""
         costs = self._costs
+        if self._held and budget_ms is not None and budget_ms > ENOUGH * costs.multigrid:
+            return SWEEPS
         if self._calm < SETTLED or costs.direct > GOOD_AS * costs.multigrid:
             return MULTIGRID
         if budget_ms is not None and costs.direct > budget_ms > costs.multigrid:
