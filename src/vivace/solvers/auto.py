@@ -26,8 +26,10 @@ CYCLE_MS = {"once": 0.015, "entry": 2.0e-6}  # an entry of Y
 SOLVE_MS = {"surface": 0.8e-5, "volume": 0.7e-6}  # n log2 n, and n^(4/3) log2 n: how factors fill in
 GOOD_AS = 1.3  # iterations with cycles that are worth one with an exact correction
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
-HELD = 0.03  # share of pinned vertices from which no error of a body is smooth enough for coarse levels
-ENOUGH = 6  # iterations of multigrid in whose time sweeps, with one projection for four of them, get farther then
+HELD = 0.03  # share of pinned vertices from which errors are rough, and coarse levels have little to do
+# Then sweeps get farther in the time of this many iterations of multigrid: or more on bodies (which sweeps project once
+# in four times), or less on cloth.
+ENOUGH_BODY, ENOUGH_CLOTH = 1, 12
 SETTLED = 30  # steps without a change of the matrix after which a factorisation is worth having again
 
 
@@ -67,7 +69,7 @@ class Auto(Solver):
         self._costs = Costs.of(system)
         self._solvers.clear()
         self._calm = SETTLED
-        if system.model.mesh.is_volumetric and system.n < BIG:
+        if system.n < BIG:
             self._ready(SWEEPS)  # pins may come in any frame, and then there is no time for a set-up
         self._ready(self.choice(None))
 
@@ -79,11 +81,12 @@ class Auto(Solver):
 
     @property
     def _held(self) -> bool:
-        """A body with pins all over it: its vertices are near one, and the error is rough."""
-        if self.system is None:
-            return False
-        mesh = self.system.model.mesh
-        return mesh.is_volumetric and len(self.system.model.pinned) > HELD * mesh.n_vertices
+        """Pins all over it: every vertex is near one."""
+        return self.system is not None and len(self.system.model.pinned) > HELD * self.system.n
+
+    @property
+    def _volumetric(self) -> bool:
+        return self.system is not None and self.system.model.mesh.is_volumetric
 
     @property
     def used(self) -> str:
@@ -92,8 +95,10 @@ class Auto(Solver):
     def choice(self, budget_ms: float | None) -> str:
         """The name of the solver for a step of that many milliseconds (None: not limited by time)."""
         costs = self._costs
-        if self._held and budget_ms is not None and budget_ms > ENOUGH * costs.multigrid:
-            return SWEEPS
+        if budget_ms is not None and self._held:
+            many = budget_ms / costs.multigrid
+            if many > ENOUGH_BODY if self._volumetric else many < ENOUGH_CLOTH:
+                return SWEEPS
         if self._calm < SETTLED or costs.direct > GOOD_AS * costs.multigrid:
             return MULTIGRID
         if budget_ms is not None and costs.direct > budget_ms > costs.multigrid:
