@@ -26,7 +26,7 @@ CYCLE_MS = {"once": 0.015, "entry": 2.0e-6}  # an entry of Y
 SOLVE_MS = {"surface": 0.8e-5, "volume": 0.7e-6}  # n log2 n, and n^(4/3) log2 n: how factors fill in
 GOOD_AS = 1.3  # iterations with cycles that are worth one with an exact correction
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
-HELD = 0.03  # share of pinned vertices from which errors are rough, and coarse levels have little to do
+HELD = 0.03  # share of vertices with changing pins from which errors are rough, and coarse levels have little to do
 # Then sweeps get farther in the time of this many iterations of multigrid: or more on bodies (which sweeps project once
 # in four times), or less on cloth.
 ENOUGH_BODY, ENOUGH_CLOTH = 1, 12
@@ -81,8 +81,10 @@ class Auto(Solver):
 
     @property
     def _held(self) -> bool:
-        """Pins all over it: every vertex is near one."""
-        return self.system is not None and len(self.system.model.pinned) > HELD * self.system.n
+        """Many pins that come and go, as contacts do: every vertex is near one. (A clamp stays where it is.)"""
+        if self.system is None or self._calm >= SETTLED:
+            return False
+        return len(self.system.model.pinned) > HELD * self.system.n
 
     @property
     def _volumetric(self) -> bool:
