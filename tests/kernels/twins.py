@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from vivace.kernels.acceleration import BLOCK
+
 EPS32 = float(np.finfo(np.float32).eps)
 EPS64 = float(np.finfo(np.float64).eps)
 SMALLEST_LENGTH = 1e-10  # m: below this a spring has no direction
+
+
+def blocks(n):
+    """How many blocks sums over n vertices are made in."""
+    return -(-n // BLOCK)
 
 
 def to_rows(x):

@@ -3,7 +3,8 @@
 Two solvers are seldom far from the best: L-BFGS over multigrid and L-BFGS over a factorisation. They share all but the
 correction, so the choice is between many good corrections and fewer exact ones in the same time. A small model says
 how long each takes; its coefficients were measured (`benchmarks/solvers.py --only model` prints them) and stand here,
-so that the choice, and with it the result, is the same on every run and every machine.
+so that the choice, and with it the result, is the same on every run and every machine. Where many pins come and go,
+plain sweeps may be the best there is (`--only changing`).
 """
 
 from __future__ import annotations
@@ -98,8 +99,8 @@ class Auto(Solver):
         """The name of the solver for a step of that many milliseconds (None: not limited by time)."""
         costs = self._costs
         if budget_ms is not None and self._held:
-            many = budget_ms / costs.multigrid
-            if many > ENOUGH_BODY if self._volumetric else many < ENOUGH_CLOTH:
+            cycles = budget_ms / costs.multigrid
+            if (cycles > ENOUGH_BODY) if self._volumetric else (cycles < ENOUGH_CLOTH):
                 return SWEEPS
         if self._calm < SETTLED or costs.direct > GOOD_AS * costs.multigrid:
             return MULTIGRID
