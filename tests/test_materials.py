@@ -92,7 +92,7 @@ def test_defaults_by_kind_of_mesh():
     assert isinstance(default_material(mesh.cloth(3, 3)), Cloth)
     assert isinstance(default_material(mesh.cube(2)), Solid)
     assert isinstance(default_material(wire()), Wire)
-    assert set(MATERIALS) == {"cloth", "solid", "wire"}
+    assert set(MATERIALS) == {"cloth", "jelly", "solid", "wire"}
 
 
 def test_poisson_ratio_zero_needs_no_volume_constraints():

@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 from . import mesh
 from .constraints import CONSTRAINTS, Prepared, Role, constraint
 from .errors import FileError, InputError, MissingExtraError, UnknownNameError, VivaceError
-from .materials import Cloth, Solid, Wire
+from .materials import Cloth, Jelly, Solid, Wire
 from .model import Model
 from .simulation import Report, Simulation
 from .solvers import SOLVERS, Budget, Solver
@@ -28,6 +28,7 @@ __all__ = [
     "FileError",
     "Frame",
     "InputError",
+    "Jelly",
     "MissingExtraError",
     "Model",
     "Prepared",

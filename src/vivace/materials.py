@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from .constraints import ConstraintGroup, make_group
-from .errors import InputError
+from .errors import InputError, UnknownNameError
 from .mesh import Mesh
 from .registry import Registry
 
@@ -22,11 +22,16 @@ class Material(Protocol):
 
 
 MATERIALS: Registry[type] = Registry("material")
+BENDINGS = ("isometric", "dihedral")
 
 
 def _check(material: object, positive: tuple[str, ...]) -> None:
     for item in fields(material):  # type: ignore[arg-type]
         value = getattr(material, item.name)
+        if item.name == "bending":
+            if value not in BENDINGS:
+                raise UnknownNameError("bending", str(value), BENDINGS)
+            continue
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
             raise InputError(f"{type(material).__name__}: {item.name} must be a finite number, not {value!r}")
         if value < 0 or (value == 0 and item.name in positive):
@@ -49,11 +54,13 @@ class Cloth:
     stretch  stiffness of each spring (N/m)
     bend     bending stiffness k of each hinge (N·m); 0 leaves the hinges out. The flexural rigidity of the sheet is 3 k
              along the edges of a regular grid and up to 9 k across its diagonals: hinges are not isotropic
+    bending  "isometric" [bergou2006], or "dihedral", by the angle (position based solvers only)
     """
 
     density: float = 0.2
     stretch: float = 1e4
     bend: float = 1e-4
+    bending: str = "isometric"
 
     def __post_init__(self) -> None:
         _check(self, ("density", "stretch"))
@@ -66,8 +73,7 @@ class Cloth:
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
         groups = [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
         if self.bend > 0 and len(mesh.hinges):
-            kind = "hinge" if is_flat(mesh.vertices) else "curved-hinge"
-            groups.append(make_group(kind, mesh.vertices, mesh.hinges, self.bend))
+            groups.append(make_group(_bending(mesh, self.bending), mesh.vertices, mesh.hinges, self.bend))
         return groups
 
 
@@ -112,6 +118,43 @@ class Solid:
         return groups
 
 
+@MATERIALS.register("jelly")
+@dataclass(frozen=True)
+class Jelly:
+    """A body as position based dynamics has it: a spring for each edge, a volume for each tetrahedron, and, if asked
+    for, bending of its surface [fratarcangeli2013, section 2]. For position based solvers only.
+
+    density  kg/m³
+    stretch  stiffness of each spring (N/m)
+    volume   resistance of each tetrahedron to a change of volume (Pa)
+    bend     bending stiffness of the surface (N·m); 0 leaves it out
+    """
+
+    density: float = 1000.0
+    stretch: float = 1e4
+    volume: float = 1e6
+    bend: float = 0.0
+    bending: str = "dihedral"
+
+    def __post_init__(self) -> None:
+        _check(self, ("density", "stretch"))
+
+    def masses(self, mesh: Mesh) -> np.ndarray:
+        if not mesh.is_volumetric:
+            raise InputError(
+                f"jelly needs tetrahedra, and mesh {mesh.name!r} has none; use vivace.mesh.tetrahedralise, or Cloth"
+            )
+        return _share(mesh.n_vertices, mesh.tets, self.density * mesh.tet_volumes())
+
+    def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
+        groups = [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
+        if self.bend > 0:
+            groups.append(make_group(_bending(mesh, self.bending), mesh.vertices, mesh.hinges, self.bend))
+        if self.volume > 0:
+            groups.append(make_group("volume", mesh.vertices, mesh.tets, self.volume))
+        return groups
+
+
 @MATERIALS.register("wire")
 @dataclass(frozen=True)
 class Wire:
@@ -139,6 +182,13 @@ class Wire:
 def default_material(mesh: Mesh) -> Material:
     """What a mesh is made of when nobody says: a solid if it has tetrahedra, cloth if triangles, wire otherwise."""
     return Solid() if mesh.is_volumetric else Cloth() if len(mesh.triangles) else Wire()
+
+
+def _bending(mesh: Mesh, bending: str) -> str:
+    """The kind of hinge for a mesh."""
+    if bending == "dihedral":
+        return "dihedral"
+    return "hinge" if is_flat(mesh.vertices) else "curved-hinge"
 
 
 def is_flat(vertices: np.ndarray, tolerance: float = 1e-9) -> bool:

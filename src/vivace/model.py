@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .blocks import in_blocks
 from .checks import is_number
+from .collisions.settings import Collisions, as_friction
 from .constraints import ConstraintGroup, Role, make_group
 from .errors import InputError
 from .materials import Material, default_material
@@ -30,6 +31,7 @@ class Model:
     air        rate at which still air slows a vertex down (1/s)
     viscosity  the damping force is viscosity (s) x stiffness x rate of change. It conserves linear momentum; being
                linear, it also slows rigid rotation
+    collisions what it may touch: see `collide`
     """
 
     mesh: Mesh
@@ -38,6 +40,7 @@ class Model:
     gravity: np.ndarray
     air: float = 0.0
     viscosity: float = 0.0
+    collisions: Collisions | None = None
 
     @classmethod
     def of(
@@ -113,6 +116,23 @@ class Model:
         group = make_group(name, self.mesh.vertices, vertices, stiffness, **options)
         return replace(self, groups=(*self.groups, group))
 
+    def collide(
+        self,
+        colliders: Iterable = (),
+        *,
+        thickness: float = 0.004,
+        friction: float | tuple[float, float] = 0.3,
+        itself: bool = True,
+        stiffness: float | None = None,
+    ) -> Model:
+        """Let the body touch `colliders` (vivace.collisions) and, with `itself`, its own surface and other bodies.
+
+        `thickness`: the distance that contacts keep (m). `friction`: Coulomb's coefficient, or (static, kinetic).
+        `stiffness` of contacts in projective dynamics (N/m), by default that of pins; position based solvers have none.
+        """
+        touching = tuple(colliders) if isinstance(colliders, Iterable) else (colliders,)
+        return replace(self, collisions=Collisions(touching, thickness, as_friction(friction), itself, stiffness))
+
     def pin(
         self,
         where: str | Sequence[int] | np.ndarray,
@@ -140,13 +160,16 @@ class Model:
             target = np.broadcast_to(given, (len(index), 3))
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
             raise InputError(f"a pin's stiffness must be positive, not {stiffness!r} N/m")
-        if stiffness is None:
-            stiffness = 30.0 * (max((self._stiffest(group) for group in self.groups), default=0.0) or 1e3)
-        return self.constrain("pin", index, stiffness, target=target)
+        return self.constrain("pin", index, self.firm if stiffness is None else stiffness, target=target)
+
+    @property
+    def firm(self) -> float:
+        """A stiffness (N/m) beside which all of the model is soft: 30 times the stiffest weight."""
+        return 30.0 * (max((self._stiffest(group) for group in self.groups), default=0.0) or 1e3)
 
     @staticmethod
     def _stiffest(group: ConstraintGroup) -> float:
         """The largest diagonal entry that one constraint of the group adds to the matrix (N/m)."""
-        if not len(group) or group.kind.role is Role.TARGET:
+        if not len(group) or group.kind.role in (Role.TARGET, Role.POSITION):
             return 0.0
         return float((group.weights * in_blocks(lambda a: (a * a).sum(axis=1).max(axis=1), group.operator)).max())

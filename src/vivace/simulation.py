@@ -1,9 +1,10 @@
 """The step.
 
 mesh + materials ──► Model ──► Simulation.step()      1 predict   s = q + h v + h² M⁻¹ f
-                                                      2 colour    only when the constraints changed
-                                                      3 solve     sweeps until the budget is spent
-                                                      4 update    q, v
+                                                      2 collide   contacts become constraints
+                                                      3 colour    only when the constraints changed
+                                                      4 solve     sweeps until the budget is spent
+                                                      5 update    q, v
 """
 
 from __future__ import annotations
@@ -17,14 +18,19 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import check_seed
+from .checks import check_seed, is_whole
+from .collisions.contacts import NONE, Contacts
+from .collisions.detector import Detector
 from .colouring import Colouring
-from .errors import InputError
+from .errors import InputError, UnknownNameError
 from .kernels.team import SMALL, Job, Phase, check_threads
 from .kernels.vectors import add_viscous, predict, update
 from .model import Model
+from .picking import as_ray, picked_vertex
 from .solvers import Budget, Deadline, Solver, make_solver, relative_error
 from .system import Frame, System
+
+FORMS = ("velocity", "verlet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +38,11 @@ class Report:
     """What a step did.
 
     sweeps    how many
-    residual  norm of the residual (N) that the last sweep met
+    residual  norm of the residual (N) that the last sweep met; of position based solvers, root of Σ C²
     stopped   which limit ended it: "time", "iterations" or "tolerance"
     stages    milliseconds of each stage, in order
     colours   of the constraint graph; None for solvers that do not colour
+    contacts  how many the collide stage found
     note      what the solver had to do out of the ordinary; "" when nothing
     energy    ε of the step at the result (J), computed when first asked for
     gradient  norm of ∇ε there (N), likewise; float32 positions leave about 1e-7 m x stiffness of it
@@ -47,6 +54,7 @@ class Report:
     stopped: str
     stages: MappingProxyType[str, float]
     colours: int | None
+    contacts: int
     note: str
     _system: System
     _frame: Callable[[], Frame]
@@ -104,6 +112,7 @@ class Simulation:
     time_step  h (s)
     threads    default: one for each core. The result does not depend on it (with a budget of iterations)
     seed       of the colouring
+    form       what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2]
     """
 
     def __init__(
@@ -115,7 +124,10 @@ class Simulation:
         time_step: float = 1 / 30,
         threads: int | None = None,
         seed: int = 0,
+        form: str = "velocity",
     ):
+        if form not in FORMS:
+            raise UnknownNameError("form", str(form), FORMS)
         if not isinstance(model, Model):
             raise InputError(f"a simulation is made of a Model (Model.of(mesh, material)), not {type(model).__name__}")
         self.solver = make_solver(solver)
@@ -126,7 +138,9 @@ class Simulation:
         self._s, self._start, self._new, self._constant, self._target = (np.zeros((n, 4), np.float32) for _ in range(5))
         self._acceleration = np.zeros((n, 4), np.float32)
         self._forces = np.zeros((n, 3))
-        self.frames = 0
+        self.form, self.frames = form, 0
+        self._detector: Detector | None = None
+        self._plain, self._grabbed = model, dict[int, np.ndarray]()  # the model without what is grabbed
         self._after_ns = 0  # what came after the last sweep took lately
         self._adopt(model, time_step)
 
@@ -152,6 +166,8 @@ class Simulation:
     def model(self, value: Model) -> None:
         if not isinstance(value, Model) or value.n != self._model.n:
             raise InputError(f"a running simulation takes a Model with its own {self._model.n} vertices")
+        self._grabbed.clear()
+        self._plain = value
         self._adopt(value, self.system.h)
 
     @property
@@ -185,11 +201,16 @@ class Simulation:
     @property
     def velocities(self) -> np.ndarray:
         """Velocities of the vertices (n, 3), m/s: a copy."""
-        return self._v[:, :3].copy()
+        return self._v[:, :3] / self._per_velocity
 
     @velocities.setter
     def velocities(self, value: ArrayLike) -> None:
-        self._v[:, :3] = _checked("velocities", value, self._v[:, :3].shape)
+        self._v[:, :3] = _checked("velocities", value, self._v[:, :3].shape) * self._per_velocity
+
+    @property
+    def _per_velocity(self) -> np.float32:
+        """What `_v` holds for each m/s: Verlet's form keeps q_n - q_(n-1) = h v."""
+        return np.float32(self.system.h if self.form == "verlet" else 1.0)
 
     @property
     def targets(self) -> np.ndarray:
@@ -204,6 +225,56 @@ class Simulation:
         """External forces on the vertices (n, 3), N, from now on; gravity comes on top."""
         self._forces = _checked("forces", forces, (self.model.n, 3))
         self._acceleration[:, :3] = self._gravity + self._forces / self.model.masses[:, None]
+
+    def grab(self, what: int | tuple[ArrayLike, ArrayLike], target: ArrayLike | None = None) -> int | None:
+        """Hold a vertex at `target` (default: where it is) from the next step on, as a pin that may move.
+
+        `what`: the number of a vertex, or a ray (origin, direction), which takes the vertex it points at. Returns the
+        vertex, or None where the ray hits nothing. Grab it again to move it; grab others to hold several.
+        """
+        vertex: int | None
+        if isinstance(what, tuple):
+            if len(what) != 2:
+                raise InputError("a ray is a pair (origin, direction)")
+            vertex = picked_vertex(_wide(self._q), self.model.mesh.triangles, *as_ray(*what))
+            if vertex is None:
+                return None
+        elif is_whole(what) and 0 <= what < self.model.n:
+            vertex = int(what)
+        else:
+            raise InputError(f"grab takes a vertex from 0 to {self.model.n - 1} or a ray, not {what!r}")
+        place = self._q[vertex, :3].copy() if target is None else _checked("target", target, (3,))
+        new = vertex not in self._grabbed
+        self._grabbed[vertex] = np.asarray(place, np.float64)
+        self._hold(new)
+        return vertex
+
+    def release(self, vertex: int | None = None) -> None:
+        """Let go of a grabbed vertex, or of all; they keep their velocity."""
+        if vertex is not None and vertex not in self._grabbed:
+            held = ", ".join(map(str, self._grabbed)) or "none"
+            raise InputError(f"vertex {vertex!r} is not grabbed; those that are: {held}")
+        for v in [vertex] if vertex is not None else list(self._grabbed):
+            del self._grabbed[v]
+        self._hold(True)
+
+    @property
+    def grabbed(self) -> tuple[int, ...]:
+        """The vertices that are held."""
+        return tuple(self._grabbed)
+
+    def _hold(self, changed: bool) -> None:
+        """Pin what is grabbed: a change of the model, or of targets alone."""
+        own = self._plain.pinned
+        loose = sorted(set(self._grabbed) - set(own.tolist()))
+        if changed:
+            targets = self._targets[: len(own)].copy()
+            places = np.array([self._grabbed[v] for v in loose]).reshape(-1, 3)
+            self._adopt(self._plain.pin(loose, target=places) if loose else self._plain, self.system.h)
+            self._targets[: len(own)] = targets
+        for k, v in enumerate([*own.tolist(), *loose]):
+            if v in self._grabbed:
+                self._targets[k] = self._grabbed[v]
 
     @property
     def colouring(self) -> Colouring | None:
@@ -223,9 +294,13 @@ class Simulation:
         self._predict()
         clock.end("predict")
 
+        contacts = self._collide()
+        clock.end("collide")
+
         new = self.prepare()
         if new:
             clock.restart_budget()  # a new solver's set-up is not part of a frame's budget
+        self.solver.touch(contacts, self._q, self._start)
         clock.end("colour")
 
         deadline = Deadline.of(budget, reserve_ns=self._after_ns, start_ns=clock.start_ns)
@@ -238,10 +313,9 @@ class Simulation:
         clock.end("update")
         if not new:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
-        colours = self.colouring.count if self.colouring else None
         return Report(
-            *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages, colours, outcome.note),
-            *(self.system, frame, self._q.copy()),
+            *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages),
+            *(self.solver.colours, len(contacts), outcome.note, self.system, frame, self._q.copy()),
         )
 
     def prepare(self, *, wait: bool = False) -> bool:
@@ -264,6 +338,14 @@ class Simulation:
         self._make_jobs()
         self.apply_forces(self._forces)
 
+        if model.collisions is None:
+            self._detector = None
+        elif self._detector is None or self._detector.settings is not model.collisions:
+            self._detector = Detector(model.mesh, model.collisions)
+
+    def _collide(self) -> Contacts:
+        return NONE if self._detector is None else self._detector.find(self._q, self._start, self.threads)
+
     def _predict(self) -> None:
         pinned = self.model.pinned
         self._target[pinned, :3] = self._targets
@@ -277,7 +359,8 @@ class Simulation:
         with np.errstate(over="ignore"):  # the solver's layout will say so
             single = [np.ascontiguousarray(a, np.float32) for a in (system.inertia, system.pin_weight)]
         arrays = (self._q, self._v, self._acceleration, *single, self._target, self._s, self._start, self._constant)
-        flight = np.array([system.h, system.glide], np.float32)
+        unit = float(self._per_velocity)
+        flight = np.array([system.glide * system.h / unit, system.h * unit], np.float32)
         phases = [Phase(predict, (*arrays, flight), 0, n)]
         if system.viscous:
             off = system.stiffness_off
@@ -287,7 +370,7 @@ class Simulation:
             phases.append(Phase(add_viscous, arrays, 0, n))
         threads = self.threads if n > SMALL else 1
         self._predict_job = Job(phases, threads)
-        rate = np.array([1.0 / system.h], np.float32)
+        rate = np.array([unit / system.h], np.float32)
         self._update_job = Job([Phase(update, (self._new, self._q, self._v, rate), 0, n)], threads)
 
     def _frame_getter(self) -> Callable[[], Frame]:

@@ -27,7 +27,7 @@ from .blocks import in_blocks
 from .checks import check_time_step
 from .constraints import ConstraintGroup, Role
 from .kernels.assemble import add_stiffness, count_pairs, fill_columns, merge_columns
-from .kernels.local import project_pass
+from .kernels.local import project_pass, value_pass
 from .model import Model
 
 
@@ -49,31 +49,61 @@ class System:
 
     def __init__(self, model: Model, h: float, like: System | None = None):
         self.model, self.h = model, check_time_step(h)
-        inner = [group for group in model.groups if group.kind.role is not Role.TARGET and len(group)]
+        inner = [g for g in model.groups if g.kind.role not in (Role.TARGET, Role.POSITION) and len(g)]
         self.springs = [group for group in inner if group.kind.role is Role.SPRING]
         self.projected = [group for group in inner if group.kind.role is Role.PROJECTED]
         self.quadratic = [group for group in inner if group.kind.role is Role.QUADRATIC]
+        self.positional = [group for group in model.groups if group.kind.role is Role.POSITION and len(group)]
         self.pins = [group for group in model.groups if group.kind.role is Role.TARGET and len(group)]
         self._inner = inner
         if like is not None and not self.shares_structure(like):
             like = None
-        assembled = like._assembled if like is not None else _assemble(model.n, inner)
-        self._assembled: tuple[sp.csr_matrix, np.ndarray, np.ndarray] = assembled
-        self.stiffness_off, self.stiffness_diagonal, self.stiffness_tie = assembled
+        self._assembly = like._assembly if like is not None else _Assembly(model.n, inner)
         self.pin_weight = np.zeros(model.n)
         for group in self.pins:
             np.add.at(self.pin_weight, group.vertices[:, 0], group.weights)
         self.glide = 1.0 / (1.0 + model.air * h)  # share of its motion that air leaves a free vertex in a step
         self.inertia = model.masses / (self.glide * h**2)
         self.viscous = model.viscosity / h  # factor on K
-        self.off: sp.csr_matrix  # no diagonal
-        if like is not None:
-            self.off = like.off
-        else:
-            self.off = self.stiffness_off * (1.0 + self.viscous) if self.viscous else self.stiffness_off
-        # Row sums of Y: what holds a vertex to the world and not to its neighbours.
-        self.tie = self.inertia + self.pin_weight + (1.0 + self.viscous) * self.stiffness_tie
-        self.diagonal = self.inertia + self.pin_weight + (1.0 + self.viscous) * self.stiffness_diagonal
+        self.contact_weight: np.ndarray | float = 0.0  # what contacts add to the diagonal (N/m)
+
+    def touched(self, weight: np.ndarray) -> System:
+        """This system with contacts that add `weight` (n,) to its diagonal."""
+        other = System(self.model, self.h, like=self)
+        other.contact_weight = weight
+        return other
+
+    # K and Y are assembled when first asked for: position based solvers never do.
+
+    @property
+    def stiffness_off(self) -> sp.csr_matrix:
+        """K without its diagonal."""
+        return self._assembly.parts[0]
+
+    @property
+    def stiffness_diagonal(self) -> np.ndarray:
+        return self._assembly.parts[1]
+
+    @property
+    def stiffness_tie(self) -> np.ndarray:
+        """Row sums of K."""
+        return self._assembly.parts[2]
+
+    @property
+    def off(self) -> sp.csr_matrix:
+        """Y without its diagonal."""
+        return self._assembly.scaled(1.0 + self.viscous)
+
+    @cached_property
+    def tie(self) -> np.ndarray:
+        """Row sums of Y: what holds a vertex to the world and not to its neighbours."""
+        held = self.inertia + self.pin_weight + self.contact_weight
+        return held + (1.0 + self.viscous) * self.stiffness_tie
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        held = self.inertia + self.pin_weight + self.contact_weight
+        return held + (1.0 + self.viscous) * self.stiffness_diagonal
 
     @property
     def n(self) -> int:
@@ -85,8 +115,8 @@ class System:
         return (
             self.h == other.h
             and (mine.air, mine.viscosity) == (theirs.air, theirs.viscosity)
-            and len(self._inner) == len(other._inner)
-            and all(a is b for a, b in zip(self._inner, other._inner, strict=True))
+            and _same(self._inner, other._inner)
+            and _same(self.positional, other.positional)
             and (mine.masses is theirs.masses or np.array_equal(mine.masses, theirs.masses))
         )
 
@@ -130,7 +160,7 @@ class System:
 
     def potential(self, q: np.ndarray) -> float:
         """The elastic part of ε: what the constraints other than pins store (J)."""
-        return sum(self._distance(group, operator @ q)[0] for group, operator in self._operators)
+        return self._elastic(q)[0]
 
     def gradient(self, q: np.ndarray, frame: Frame) -> np.ndarray:
         """∇ε(q) = Y q - b(q), (n, 3) in newtons. The projections' own derivative drops out: p is the nearest point."""
@@ -175,6 +205,12 @@ class System:
             stored, offset = self._distance(group, operator @ q)
             energy += stored
             gradient += operator.T @ (_weights(group) * offset)
+        for group in self.positional:
+            c, slopes = values(group, q)
+            energy += 0.5 * float(group.weights @ (c * c))
+            pull = (group.weights * c)[:, None, None] * slopes
+            for axis in range(3):
+                gradient[:, axis] += np.bincount(group.vertices.ravel(), pull[:, :, axis].ravel(), minlength=self.n)
         return energy, gradient
 
     def _inertial(self, q: np.ndarray, frame: Frame) -> float:
@@ -215,6 +251,25 @@ class System:
         return self.stiffness_off @ x + self.stiffness_diagonal[:, None] * x
 
 
+class _Assembly:
+    """K of some constraint groups, made when first needed; systems that differ in their pins share one."""
+
+    def __init__(self, n: int, groups: list[ConstraintGroup]):
+        self._n, self._groups = n, groups
+
+    @cached_property
+    def parts(self) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+        return _assemble(self._n, self._groups)
+
+    def scaled(self, factor: float) -> sp.csr_matrix:
+        """The off-diagonal part times a factor, which is the same for all that share this."""
+        if factor == 1.0:
+            return self.parts[0]
+        if not hasattr(self, "_scaled"):
+            self._scaled = self.parts[0] * factor
+        return self._scaled
+
+
 def project(group: ConstraintGroup, z: np.ndarray) -> np.ndarray:
     """p of every constraint of a group for its stacked measures z (m r, 3), in float64."""
     assert group.kind.project is not None
@@ -222,6 +277,18 @@ def project(group: ConstraintGroup, z: np.ndarray) -> np.ndarray:
     p = np.empty(shape)
     project_pass(group.kind.project)(np.ascontiguousarray(z).reshape(shape), group.parameters, p)
     return p.reshape(z.shape)
+
+
+def _same(mine: list, theirs: list) -> bool:
+    return len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
+
+
+def values(group: ConstraintGroup, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """C (m,) and its gradients (m, k, 3) for constraints that are known by these, in float64."""
+    assert group.kind.evaluate is not None
+    c, gradient = np.empty(len(group)), np.empty((*group.vertices.shape, 3))
+    value_pass(group.kind.evaluate)(np.ascontiguousarray(q), group.vertices, group.parameters, c, gradient)
+    return c, gradient
 
 
 def _weights(group: ConstraintGroup) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What holds a body together. One file a constraint; `base` tells how to write another."""
 
-from . import hinge, pin, spring, tetrahedron
+from . import attachment, dihedral, hinge, pin, spring, tetrahedron, volume
 from .base import CONSTRAINTS, ConstraintGroup, ConstraintType, Prepared, Role, constraint, make_group
 
 __all__ = [
@@ -9,10 +9,13 @@ __all__ = [
     "ConstraintType",
     "Prepared",
     "Role",
+    "attachment",
     "constraint",
+    "dihedral",
     "hinge",
     "make_group",
     "pin",
     "spring",
     "tetrahedron",
+    "volume",
 ]

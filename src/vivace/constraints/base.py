@@ -22,7 +22,12 @@ into the loops of every solver:
         def project(z, parameters, p):
             ...
 
-That is all: `model.constrain("rope", pairs, stiffness=1e4)` then works in every solver.
+That is all: `model.constrain("rope", pairs, stiffness=1e4)` then works in every solver, position based ones included:
+because p is the nearest point, C(q) = ‖A_c q - p‖ has the gradient A_cᵀ (A_c q - p) / C, and that is all they need.
+
+A constraint that is no distance to a set, such as the volume of a tetrahedron or the angle between two triangles, is
+written as a number C(x) of its vertices that should be zero, with its gradient (Role.POSITION). Position based solvers
+take it as it is; projective dynamics has no use for it and says so.
 """
 
 from __future__ import annotations
@@ -48,13 +53,17 @@ class Role(enum.Enum):
     QUADRATIC = "quadratic"  # p = 0: it lives in the matrix alone
     SPRING = "spring"  # springs only: z = q_i - q_j, p = rest length x z/|z|, in the solvers' own kernels
     TARGET = "target"  # pins only: p is given from outside and constant during a step
+    POSITION = "position"  # known by C(x) and its gradient: position based solvers only
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What `prepare` returns for m constraints at rest. `operator`: (m, r, k) or (r, k) for all; `measure`: (m,)."""
+    """What `prepare` returns for m constraints at rest. `operator`: (m, r, k) or (r, k) for all; `measure`: (m,).
 
-    operator: ArrayLike
+    Role.POSITION has no operator.
+    """
+
+    operator: ArrayLike | None = None
     parameters: ArrayLike | None = None
     measure: ArrayLike | float = 1.0  # w = stiffness x measure: a length, an area, a volume, or 1
 
@@ -72,6 +81,8 @@ class ConstraintType:
     unit: str
     summary: str
     options: Mapping[str, object] = field(default_factory=dict)
+    evaluate: Callable | None = None  # Role.POSITION: evaluate(x, parameters, gradient) -> C
+    gradients: Callable | None = None  # a hand-written form for position based solvers (kernels.gradients)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,29 +110,39 @@ def constraint(
     parameters: tuple[str, ...] = (),
     role: Role = Role.PROJECTED,
     kernel: phase_kernel | None = None,
+    gradients: Callable | None = None,
     unit: str = "N/m",
 ) -> Callable[[type], type]:
     """Register a class with `prepare(rest, **options)` and `project(z, parameters, p)` under `name`.
 
     `vertices`, `rows`: k and r of A_c. `parameters`: names of the numbers that `project` reads, one set a constraint.
     `unit`: of the stiffness, for messages and listings. `project` may be left out for Role.QUADRATIC and Role.TARGET.
+    Role.POSITION has `evaluate(x, parameters, gradient)` instead, which returns C and writes its gradient (k, 3), and
+    no operator: rows = 0.
     """
-    if vertices < 1 or rows < 1:
+    least = 0 if role is Role.POSITION else 1
+    if vertices < 1 or rows < least:
         raise InputError(f"constraint {name!r}: vertices and rows must be at least 1, not {vertices} and {rows}")
+    if role is Role.POSITION and rows != 0:
+        raise InputError(f"constraint {name!r}: known by its value alone, it has no operator: rows must be 0, not {rows}")
 
     def add(cls: type) -> type:
         if role in (Role.SPRING, Role.TARGET) and not cls.__module__.startswith("vivace."):
             raise InputError(f"constraint {name!r}: the role {role.value!r} belongs to the built-in springs and pins")
         prepare, project = getattr(cls, "prepare", None), getattr(cls, "project", None)
+        evaluate = getattr(cls, "evaluate", None)
         if not callable(prepare):
             raise InputError(f"constraint {name!r} has no prepare(rest, **options)")
         if role in (Role.PROJECTED, Role.SPRING) and not callable(project):
             raise InputError(f"constraint {name!r} has no project(z, parameters, p)")
+        if role is Role.POSITION and not callable(evaluate):
+            raise InputError(f"constraint {name!r} has no evaluate(x, parameters, gradient)")
         signature = inspect.signature(prepare).parameters
         options = {key: value.default for key, value in list(signature.items())[1:]}
         summary = (inspect.getdoc(cls) or "").partition("\n")[0]
         kind = ConstraintType(
-            name, vertices, rows, tuple(parameters), role, prepare, project, kernel, unit, summary, options
+            *(name, vertices, rows, tuple(parameters), role, prepare, project, kernel, unit, summary, options),
+            *(evaluate, gradients),
         )
         CONSTRAINTS.register(name)(kind)
         return cls
@@ -172,6 +193,8 @@ def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: Arra
             )
     if m and kind.project is not None and not kind.project.__module__.startswith("vivace."):
         _try_out(kind, operator[0] @ rest[index[0]], parameters[0])
+    if m and kind.evaluate is not None and not kind.evaluate.__module__.startswith("vivace."):
+        _try_value(kind, rest[index[0]], parameters[0])
     frozen = [np.ascontiguousarray(a) for a in (index.astype(np.int32), operator, weights, parameters)]
     for array in frozen:
         array.setflags(write=False)
@@ -190,6 +213,20 @@ def _try_out(kind: ConstraintType, z: np.ndarray, parameters: np.ndarray) -> Non
         raise InputError(f"constraint {kind.name!r}: project leaves p unset or not finite at rest; write p[r, c] = ...")
 
 
+def _try_value(kind: ConstraintType, x: np.ndarray, parameters: np.ndarray) -> None:
+    """Likewise a user's C(x)."""
+    assert kind.evaluate is not None
+    gradient = np.full(x.shape, np.nan)
+    try:
+        value = kind.evaluate(x, parameters, gradient)
+    except Exception as error:
+        raise InputError(f"constraint {kind.name!r}: evaluate(x, parameters, gradient) fails at rest: {error!r}") from error
+    if value is None or not np.isfinite(value) or not np.isfinite(gradient).all():
+        raise InputError(
+            f"constraint {kind.name!r}: evaluate must return C and write gradient[k, c] for every vertex k, all finite"
+        )
+
+
 def _prepared(kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options: dict) -> tuple[np.ndarray, ...]:
     """Operators (m, r, k), parameters (m, count) and measures (m,), prepared block by block."""
     m = len(index)
@@ -205,7 +242,8 @@ def _prepared(kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options
                 kind.prepare(rest[index], **options)  # so that the message counts from the first constraint
             raise
         try:
-            operator[block] = part.operator
+            if kind.rows:
+                operator[block] = part.operator
             parameters[block] = np.zeros((1, 0)) if part.parameters is None else part.parameters
             measure[block] = part.measure
         except (ValueError, TypeError) as error:

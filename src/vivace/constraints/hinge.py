@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError
+from ..kernels.gradients import curved_hinge, flat_hinge
 from .base import Prepared, Role, constraint
 from .spring import Spring
 
@@ -33,7 +34,7 @@ def coefficients(rest):
     return rows, area
 
 
-@constraint("hinge", vertices=4, rows=1, role=Role.QUADRATIC, unit="N·m")
+@constraint("hinge", vertices=4, rows=1, role=Role.QUADRATIC, gradients=flat_hinge, unit="N·m")
 class Hinge:
     """Resists bending of an initially flat surface; stiffness in N·m."""
 
@@ -43,7 +44,7 @@ class Hinge:
         return Prepared(operator=rows[:, None, :], measure=3.0 / area)
 
 
-@constraint("curved-hinge", vertices=4, rows=1, parameters=("rest_size",), unit="N·m")
+@constraint("curved-hinge", vertices=4, rows=1, parameters=("rest_size",), gradients=curved_hinge, unit="N·m")
 class CurvedHinge:
     """Resists bending away from a curved rest shape: keeps the size of the hinge vector; stiffness in N·m."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError
+from ..kernels.gradients import stretch
 from .base import Prepared, Role, constraint
 
 
-@constraint("spring", vertices=2, rows=1, parameters=("rest_length",), role=Role.SPRING, unit="N/m")
+@constraint("spring", vertices=2, rows=1, parameters=("rest_length",), role=Role.SPRING, gradients=stretch, unit="N/m")
 class Spring:
     """Keeps two vertices at their rest distance; stiffness in N/m."""
 

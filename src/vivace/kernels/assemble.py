@@ -110,6 +110,23 @@ def assign_slots(cursor, vertices, rank):
 
 
 @njit(cache=True, nogil=True)
+def list_corners(vertices, n):
+    """Of flat corners: where those of each vertex begin (n + 1,), the corners listed by vertex, and their places there."""
+    starts = np.zeros(n + 1, np.int32)
+    for v in vertices:
+        starts[v + 1] += 1
+    for v in range(n):
+        starts[v + 1] += starts[v]
+    corners, places = np.empty(len(vertices), np.int32), np.empty(len(vertices), np.int32)
+    cursor = starts[:n].copy()
+    for c in range(len(vertices)):
+        place = cursor[vertices[c]]
+        cursor[vertices[c]] = place + 1
+        corners[place], places[c] = c, place
+    return starts, corners, places
+
+
+@njit(cache=True, nogil=True)
 def pair_springs(n, pairs):
     """CSR of the springs at each vertex: (indptr, other end, number of the spring)."""
     at = np.zeros(n + 1, np.int32)

@@ -63,6 +63,19 @@ def _local_template(table, begin, end, iteration):
             out[i, 0], out[i, 1], out[i, 2], out[i, 3] = x, y, w, np.float32(0.0)
 
 
+def evaluate(x, parameters, gradient):  # stand-in
+    """C and its gradient."""
+
+
+def _value_template(q, vertices, parameters, c, gradients):
+    x = np.empty((vertices.shape[1], 3))
+    for m in range(vertices.shape[0]):
+        for k in range(vertices.shape[1]):
+            for d in range(3):
+                x[k, d] = q[vertices[m, k], d]
+        c[m] = evaluate(x, parameters[m], gradients[m])
+
+
 def _project_template(z, parameters, p):
     for c in range(z.shape[0]):
         project(z[c], parameters[c], p[c])
@@ -78,17 +91,24 @@ def compiled_project(function: Callable) -> Callable:
 def local_pass(function: Callable, vertices: int, rows: int, parameters: int) -> phase_kernel:
     """The local pass with `function` as its projection."""
     numbers = {"VERTICES": vertices, "ROWS": rows, "PARAMETERS": parameters}
-    return phase_kernel(_specialised(_local_template, function, **numbers), cache=_cacheable(function))
+    return phase_kernel(specialised(_local_template, function, **numbers), cache=cacheable(function))
 
 
 @cache
 def project_pass(function: Callable) -> Callable:
     """`function` over whole float64 arrays z (m, r, 3), parameters (m, k), p (m, r, 3)."""
-    compile_here = njit(nogil=True, cache=_cacheable(function), error_model="numpy")
-    return compile_here(_specialised(_project_template, function))
+    compile_here = njit(nogil=True, cache=cacheable(function), error_model="numpy")
+    return compile_here(specialised(_project_template, function))
 
 
-def _cacheable(function: Callable) -> bool:
+@cache
+def value_pass(function: Callable) -> Callable:
+    """C (m,) and gradients (m, k, 3) of a constraint known by these, in float64: q (n, 3), vertices (m, k)."""
+    compile_here = njit(nogil=True, cache=cacheable(function), error_model="numpy")
+    return compile_here(specialised(_value_template, function, "evaluate"))
+
+
+def cacheable(function: Callable) -> bool:
     """Machine code on disk refers to the modules it was made of by name, so they must have one that can be imported."""
     return function.__module__ in sys.modules
 
@@ -117,8 +137,8 @@ def _sources(function: Callable, seen: set) -> list[str]:
     return found
 
 
-def _specialised(template: Callable, function: Callable, **numbers: int) -> Callable:
-    """A copy of `template` with other globals, so that Numba inlines the projection.
+def specialised(template: Callable, function: Callable, called: str = "project", **numbers: int) -> Callable:
+    """A copy of `template` with other globals, so that Numba inlines the function that it calls by the name `called`.
 
     Its name carries a digest of all that could change the machine code, because Numba looks its disk cache up by name
     and knows nothing of globals.
@@ -127,10 +147,11 @@ def _specialised(template: Callable, function: Callable, **numbers: int) -> Call
     name = f"{function.__module__}.{function.__qualname__}"
     text = f"{_kernels_digest()}|{name}|{sorted(numbers.items())}|{source}"
     name = f"{template.__name__.strip('_')}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    scope = {**globals(), "project": compiled_project(function), **numbers}
+    compiled = function if hasattr(function, "py_func") else compiled_project(function)
+    scope = {**template.__globals__, called: compiled, **numbers}
     copy = types.FunctionType(template.__code__, scope, name)
     copy.__qualname__ = name
-    copy.__module__ = __name__
+    copy.__module__ = template.__module__
     return copy
 
 

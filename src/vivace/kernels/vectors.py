@@ -23,10 +23,10 @@ def predict(table, begin, end, iteration):
         floats(table, 4),
     )
     target, s, start, constant = rows(table, 5), rows(table, 6), rows(table, 7), rows(table, 8)
-    h, glide = floats(table, 9)[0], floats(table, 9)[1]
+    reach, delay = floats(table, 9)[0], floats(table, 9)[1]  # glide h and h; for v h in the place of v: glide and h²
     for i in range(begin, end):
         qi = load4(q, i)
-        si = qi + (glide * h) * (load4(v, i) + h * load4(acceleration, i))
+        si = qi + reach * (load4(v, i) + delay * load4(acceleration, i))
         store4(s, i, si)
         store4(start, i, load4(target, i) if at(pin, i) > 0 else si)
         store4(constant, i, at(inertia, i) * si + at(pin, i) * load4(target, i))

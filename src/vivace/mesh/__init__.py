@@ -2,8 +2,10 @@
 
 from .body import ball, body
 from .files import load, save
+from .filled import rabbit
 from .filling import tetrahedralise
 from .generate import bar, cloth, cube, noodle, torus
+from .join import join
 from .measure import tet_quality
 from .mesh import Mesh
 from .topology import (
@@ -26,9 +28,11 @@ __all__ = [
     "connected_components",
     "cube",
     "hinges_of",
+    "join",
     "load",
     "nonmanifold_edges",
     "noodle",
+    "rabbit",
     "save",
     "tet_quality",
     "tetrahedralise",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
@@ -166,26 +167,40 @@ def _grid_tets(number: np.ndarray) -> np.ndarray:
     return np.stack(tets, axis=1).reshape(-1, 4)
 
 
-def torus(major: float = 0.35, minor: float = 0.15, segments: int = 36, rings: int = 3) -> Mesh:
-    """A solid torus of tetrahedra around the y axis. Groups: "surface", "top", "bottom", "core" (its centre circle).
+def torus(
+    major: float = 0.35, minor: float = 0.15, segments: int = 36, rings: int = 3, *, section: Sequence[int] | None = None
+) -> Mesh:
+    """A solid torus of tetrahedra around the y axis. Groups: "surface", "top", "bottom", "core" (innermost vertices).
 
-    Its section is a disc of `rings` rings of 6, 12, 18, ... vertices around a centre.
+    Its section is a disc of `rings` rings of 6, 12, 18, ... vertices around a centre; or one of rings of other numbers,
+    such as (6, 25), few inside and many on the surface.
 
     Args:
         major: distance from the axis to the centre of a section, in m.
         minor: radius of a section, in m; less than `major`.
         segments: sections around the axis, 3 or more.
         rings: 1 or more.
+        section: vertices of each ring of the section from the inside out, never fewer, instead of `rings`: 3 or more,
+            the innermost 1 (the centre) or 3 or more.
     """
     check_count("segments", segments, 3)
     check_count("rings", rings, 1)
+    counts = [1, *(6 * k for k in range(1, rings + 1))] if section is None else list(section)
+    for k, count in enumerate(counts):
+        check_count("a ring of the section", count, 1 if k == 0 and len(counts) > 1 else 3)
+    if not counts or counts[0] == 2 or sorted(counts) != counts:
+        raise InputError(
+            f"section must be rings of vertices from the inside out, such as (1, 6, 12) or (6, 25), not {section!r}"
+        )
     check_size("major", major)
     check_size("minor", minor)
     if minor >= major:
         raise InputError(f"minor must be less than major ({major}), not {minor}: the torus would overlap itself")
-    radii = np.repeat(np.arange(rings + 1), [1, *(6 * np.arange(1, rings + 1))])
-    turns = np.concatenate([[0.0], *(np.arange(6 * k) / (6 * k) for k in range(1, rings + 1))]) * 2 * np.pi
-    disc = (radii * minor / rings)[:, None] * np.column_stack([np.cos(turns), np.sin(turns)])
+    # Rings lie at even distances; without a centre, the innermost has the radius that would leave room for one.
+    level = np.arange(len(counts)) + (counts[0] > 1)
+    radii = np.repeat(level, counts)
+    turns = np.concatenate([np.arange(count) / count for count in counts]) * 2 * np.pi
+    disc = (radii * minor / level[-1])[:, None] * np.column_stack([np.cos(turns), np.sin(turns)])
     # Sorting the corners of a triangle fixes the diagonals of a prism's sides by the disc's numbers alone, so they
     # match between neighbours and where the torus closes.
     a, b, c = np.sort(_delaunay(disc), axis=1).T
@@ -201,8 +216,8 @@ def torus(major: float = 0.35, minor: float = 0.15, segments: int = 36, rings: i
     tets[inverted] = tets[inverted][:, [0, 1, 3, 2]]
     ring = np.tile(radii, segments)
     groups = {
-        "surface": np.flatnonzero(ring == rings),
-        "core": np.flatnonzero(ring == 0),
+        "surface": np.flatnonzero(ring == level[-1]),
+        "core": np.flatnonzero(ring == level[0]),
         "top": np.flatnonzero(up > 0.8 * minor),
         "bottom": np.flatnonzero(up < -0.8 * minor),
     }

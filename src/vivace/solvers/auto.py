@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..collisions.contacts import Contacts
 from ..colouring import Colouring
 from ..system import System
 from .base import SOLVERS, Deadline, Outcome, Solver, make_solver
@@ -64,6 +65,7 @@ class Auto(Solver):
         self._solvers: dict[str, Solver] = {}
         self._calm = SETTLED  # steps since the matrix last changed
         self._used = ""
+        self._contacts: tuple[Contacts, np.ndarray, np.ndarray] | None = None
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self.system, self._threads, self._seed = system, threads, seed
@@ -85,7 +87,8 @@ class Auto(Solver):
         """Many pins that come and go, as contacts do: every vertex is near one. (A clamp stays where it is.)"""
         if self.system is None or self._calm >= SETTLED:
             return False
-        return len(self.system.model.pinned) > HELD * self.system.n
+        touching = len(self._contacts[0]) if self._contacts is not None else 0
+        return len(self.system.model.pinned) + touching > HELD * self.system.n
 
     @property
     def _volumetric(self) -> bool:
@@ -102,11 +105,17 @@ class Auto(Solver):
             cycles = budget_ms / costs.multigrid
             if (cycles > ENOUGH_BODY) if self._volumetric else (cycles < ENOUGH_CLOTH):
                 return SWEEPS
-        if self._calm < SETTLED or costs.direct > GOOD_AS * costs.multigrid:
+        touching = self.system is not None and self.system.model.collisions is not None  # no time to factorise then
+        if touching or self._calm < SETTLED or costs.direct > GOOD_AS * costs.multigrid:
             return MULTIGRID
         if budget_ms is not None and costs.direct > budget_ms > costs.multigrid:
             return MULTIGRID  # not even one exact correction fits
         return DIRECT
+
+    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        self._contacts = contacts, previous, start
+        if len(contacts):
+            self._calm = 0
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         name = self.choice(deadline.budget.ms)
@@ -115,6 +124,8 @@ class Auto(Solver):
         if deadline.budget.ms is None:
             solver.wait()  # the result must not depend on when a hierarchy is there
         self._used = name
+        if self._contacts is not None:
+            solver.touch(*self._contacts)
         return solver.solve(start, constant, out, deadline)
 
     def wait(self) -> None:

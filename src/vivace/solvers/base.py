@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..checks import is_number, is_whole, read_value
+from ..collisions.contacts import Contacts
 from ..colouring import Colouring
 from ..errors import InputError
 from ..registry import Registry
@@ -111,6 +112,16 @@ class Solver(ABC):
         False: not possible, `prepare` anew.
         """
         return False
+
+    @property
+    def colours(self) -> int | None:
+        """How many there are; None for solvers that do not colour."""
+        return self.colouring.count if self.colouring else None
+
+    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        """The contacts of the step that comes next, which began at `previous` and whose first guess is `start` (n, 4)."""
+        if len(contacts):
+            raise InputError(f"solver {self.name!r} does not know contacts; see docs/collisions.md for those that do")
 
     def wait(self) -> None:  # noqa: B027
         """Finish what `prepare` has left to the background, if anything."""

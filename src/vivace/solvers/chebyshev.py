@@ -14,11 +14,12 @@ first iteration is always plain here, and then the two agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..checks import is_number, is_whole
+from ..collisions.contacts import Contacts
 from ..errors import InputError
 from ..kernels.acceleration import (
     BLOCK,
@@ -32,9 +33,10 @@ from ..kernels.acceleration import (
 )
 from ..kernels.team import Phase
 from ..system import System
-from .base import SOLVERS, Deadline, Outcome
+from .base import SOLVERS, Deadline, Outcome, make_solver
 from .correcting import Accelerated, blocks_of, first_share
 from .layout import Layout
+from .pbd_jacobi import PbdJacobi
 
 AUTO = "auto"
 
@@ -42,7 +44,7 @@ AUTO = "auto"
 @SOLVERS.register("chebyshev")
 @dataclass(eq=False)
 class Chebyshev(Accelerated):
-    """Chebyshev acceleration of another solver: chebyshev(jacobi), chebyshev(direct), chebyshev(multigrid), ...
+    """Chebyshev acceleration of another solver: chebyshev(jacobi), chebyshev(direct), chebyshev(pbd-jacobi), ...
 
     inner    the solver that makes the corrections; sweeping solvers make a forward and a backward sweep of them
     rho      estimate of the spectral radius, [0, 1), or "auto": tuned in a pre-simulation when the solver is prepared
@@ -73,6 +75,26 @@ class Chebyshev(Accelerated):
             raise InputError(f"horizon must be a whole number of iterations from 1 to 10000, not {self.horizon!r}")
         self._adopt(self.inner)
 
+    def _adopt(self, inner: object) -> None:
+        solver = make_solver(inner)  # type: ignore[arg-type]
+        self.positional: PbdJacobi | None = None
+        if isinstance(solver, PbdJacobi):
+            solver.accelerate(self._positional_steps)
+            self.positional, self.name = solver, f"{self.wrapper}({solver.name})"  # type: ignore[misc]
+        else:
+            super()._adopt(solver)
+
+    def _positional_steps(self, q: np.ndarray, e: np.ndarray) -> list[Phase]:
+        """What is made of the summed corrections of position based dynamics [fratarcangeli2018, section 2.2.3]."""
+        old, best = np.zeros_like(q), np.zeros_like(q)
+        self._state, partial = np.zeros(STATE_SIZE), blocks_of(len(q))
+        self._settings = np.array([self._rho, self.delay, self.gamma, float(self.watch), self.gamma])
+        return [
+            Phase(product_blocks, (e, e, partial, self._state), 0, len(q), grain=BLOCK),
+            Phase(chebyshev_weight, (partial, self._state, self._settings), 0, 1, serial=True),
+            Phase(chebyshev_step, (q, e, old, best, self._state, self._settings), 0, len(q)),
+        ]
+
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
         n = layout.n
         old, best = (np.zeros((n, 4), np.float32) for _ in range(2))
@@ -93,6 +115,12 @@ class Chebyshev(Accelerated):
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self._rho = 0.0 if self.rho == AUTO else float(self.rho)
+        self._expected = self.horizon
+        if self.positional is not None:
+            self._rho = self.largest_rho(self.horizon) if self.rho == AUTO else self._rho
+            self.positional.prepare(system, threads=threads, seed=seed)
+            self.system = system
+            return
         super().prepare(system, threads=threads, seed=seed)
         if self.rho == AUTO:
             from .tuning import tuned_rho
@@ -102,9 +130,13 @@ class Chebyshev(Accelerated):
         self._expected = self.horizon
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
-        if self.layout is not None:
+        if self.system is not None:
             self._settings[0] = min(self._rho, self.largest_rho(self._expected)) if self.watching else self._rho
-        outcome = super().solve(start, constant, out, deadline)
+        if self.positional is not None:
+            outcome = self.positional.solve(start, constant, out, deadline)
+            outcome = replace(outcome, note="; ".join(part for part in (outcome.note, self._own_note()) if part))
+        else:
+            outcome = super().solve(start, constant, out, deadline)
         self._expected = outcome.sweeps
         return outcome
 
@@ -136,7 +168,25 @@ class Chebyshev(Accelerated):
     def watching(self, value: bool) -> None:
         self._settings[3] = float(value)
 
-    def note(self) -> str:
+    def adapt(self, system: System) -> bool:
+        if self.positional is None:
+            return super().adapt(system)
+        self.system = system
+        return self.positional.adapt(system)
+
+    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        if self.positional is not None:
+            self.positional.touch(contacts, previous, start)
+        else:
+            super().touch(contacts, previous, start)
+
+    def wait(self) -> None:
+        if self.positional is None:
+            super().wait()
+
+    def _own_note(self) -> str:
         restarts = int(self._state[RESTARTS])
-        own = f"ρ reduced to {self._state[RHO]:.6g} ({restarts} restarts)" if restarts else ""
-        return "; ".join(part for part in (own, self.corrector.correction_note()) if part)
+        return f"ρ reduced to {self._state[RHO]:.6g} ({restarts} restarts)" if restarts else ""
+
+    def note(self) -> str:
+        return "; ".join(part for part in (self._own_note(), self.corrector.correction_note()) if part)

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..collisions.contacts import Contacts
 from ..errors import InputError
 from ..kernels.acceleration import BLOCK, add_correction
 from ..kernels.linear import backward_sweep, forward_from_zero
@@ -54,6 +55,8 @@ class Corrector(ABC):
     def has_more(self) -> bool:
         """Whether `correction` would give better steps by now than it gave last time."""
         return False
+
+    follows_contacts: ClassVar[bool] = True  # whether corrections can keep up with contacts that change every step
 
     def begin_correction(self) -> None:  # noqa: B027
         """Called before every solve."""
@@ -153,6 +156,22 @@ class CorrectingSolver(Solver):
         self.layout.adapt(system)
         self.system = system
         return self.corrector.adapt_correction(self.layout, weighed=self.weighs)
+
+    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        if self.layout is None or self.system is None:
+            raise InputError(f"solver {self.name!r} has not been prepared for a system")
+        if len(contacts) and not self.corrector.follows_contacts:
+            raise InputError(
+                f"solver {self.name!r} cannot follow contacts, which change its matrix in every step; "
+                "take auto, multigrid, vivace or a position based solver"
+            )
+        changed = self.layout.touch(contacts, previous, start, self.system)
+        if self.layout.contacts is not None and self.layout.contacts.full:
+            self.layout = self.layout.with_room_for(contacts)
+            self.layout.touch(contacts, previous, start, self.system)
+            self._plan_steps()
+        elif changed and not self.corrector.adapt_correction(self.layout, weighed=self.weighs):
+            self._plan_steps()
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         if self.layout is None:

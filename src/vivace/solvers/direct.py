@@ -54,6 +54,7 @@ class Direct(CorrectingSolver, Corrector):
     low_rank: int = 12
 
     name = "direct"
+    follows_contacts = False
     weighs = True
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..collisions.contacts import Contacts
 from ..constraints import ConstraintGroup
 from ..errors import InputError
 from ..kernels.assemble import assign_slots, count_corners, pair_springs, sort_rows, split_rows, spring_rows
@@ -17,16 +18,24 @@ from ..kernels.sweep import project_springs
 from ..kernels.team import SMALL, Job, Phase
 from ..kernels.vectors import load_rows, store_rows
 from ..system import System, row_sums
+from .contact_stage import ContactStage
+
+ROOM = 4096  # contacts that every layout has room for
 
 
 class Layout:
     """`order[i]` is the vertex visited i-th.
 
     `refresh`: how many sweeps projections are kept. 0: those of springs are computed inside the vertex update, from the
-    newest positions, and all others before every sweep.
+    newest positions, and all others before every sweep. `more_room`: a factor on the number of contacts that fit.
     """
 
-    def __init__(self, system: System, order: np.ndarray, threads: int, *, refresh: int = 0):
+    def __init__(self, system: System, order: np.ndarray, threads: int, *, refresh: int = 0, more_room: int = 1):
+        if system.positional:
+            raise InputError(
+                f"constraint {system.positional[0].kind.name!r} is known by its value alone, which projective dynamics "
+                "cannot use; choose a position based solver such as pbd-coloured"
+            )
         n = system.n
         self.system, self.threads, self.n, self.refresh = system, threads, n, refresh
         self.order = np.ascontiguousarray(order, np.int32)
@@ -51,6 +60,11 @@ class Layout:
             before, self.base = self.base, np.zeros((n, 4), np.float32)
             arrays = (spring_at, spring_j, np.zeros_like(spring_wl), spring_wl, self.q, before, self.base)
             self.local_phases.append(Phase(project_springs, arrays, 0, n))
+        self.contacts: ContactStage | None = None
+        if system.model.collisions is not None:
+            before, self.base = self.base, np.zeros((n, 4), np.float32)
+            self.contacts = ContactStage(self.rank, self.q, before, self.base, max(ROOM, n) * more_room, threads)
+            self.local_phases += self.contacts.phases
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
         _ = load_rows.address, store_rows.address  # compiled now, not inside the first step's budget
         _check_finite(*(self.rows[k] for k in (2, 3, 6)))
@@ -63,6 +77,23 @@ class Layout:
         self.system = system
         for array, out in zip(new, (self.tie, self.diagonal, self.inverse), strict=True):
             np.take(array, self.order, out=out)
+
+    def with_room_for(self, contacts: Contacts) -> Layout:
+        """The same with room for twice these contacts."""
+        needed = -(-2 * len(contacts) // max(ROOM, self.n))
+        return Layout(self.system, self.order, self.threads, refresh=self.refresh, more_room=needed)
+
+    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray, system: System) -> bool:
+        """The contacts of a step, on top of `system`; whether the diagonal has changed."""
+        if self.contacts is None:
+            return False
+        settings = system.model.collisions
+        stiffness = settings.stiffness if settings is not None else None
+        added = self.contacts.load(contacts, previous, start, system.diagonal, stiffness)
+        if added is None:
+            return False
+        self.adapt(system.touched(added))
+        return True
 
     def _rows(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
         off, listed = self.system.off, self._springs(springs)
@@ -111,6 +142,8 @@ class Layout:
 
     def store(self, out: np.ndarray) -> None:
         """Write q back in the order of the mesh."""
+        if self.contacts is not None and self.contacts.touched:
+            Job(self.contacts.keep_out(), 1).run()
         Job([Phase(store_rows, (self.order, self.q, out), 0, self.n)], self._copy_threads).run()
 
     @property

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..checks import is_number, is_whole
+from ..collisions.contacts import Contacts
 from ..errors import InputError
 from ..kernels.team import Job, Phase
 from ..kernels.vectors import watch
@@ -34,7 +35,11 @@ class SweepingSolver(Solver):
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         order = self.visiting_order(system, threads, seed)
-        self.layout = layout = Layout(system, order, threads, refresh=self.refresh)
+        self._plan(Layout(system, order, threads, refresh=self.refresh))
+        self.system = system
+
+    def _plan(self, layout: Layout) -> None:
+        self.layout, threads = layout, layout.threads
         phases = [*layout.local_phases, *self.sweep_phases(layout)]
         self._job = Job(phases, threads)
         self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(2)
@@ -42,7 +47,14 @@ class SweepingSolver(Solver):
         watched = (layout.square, self._monitor, self._tolerance)
         last = Phase(watch, watched, 0, layout.n, serial=True, every=max(1, self.refresh))
         self._watched_job = Job([*phases, last], threads, self._monitor)
-        self.system = system
+
+    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        if self.layout is None or self.system is None:
+            raise InputError(f"solver {self.name!r} has not been prepared for a system")
+        self.layout.touch(contacts, previous, start, self.system)
+        if self.layout.contacts is not None and self.layout.contacts.full:
+            self._plan(self.layout.with_room_for(contacts))
+            self.layout.touch(contacts, previous, start, self.system)
 
     def adapt(self, system: System) -> bool:
         if self.layout is None or self.system is None or not system.shares_structure(self.system):

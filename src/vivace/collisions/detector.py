@@ -1,0 +1,36 @@
+"""The collide stage: from where everything is and where it is about to go, to the contacts of a step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..mesh import Mesh
+from .contacts import Contacts, PairContacts, WallContacts
+from .settings import Collisions
+from .walls import Walls
+
+RECOVERY = 0.25  # share of the thickness by which a gap that is violated already recovers in a step
+
+
+class Detector:
+    """Finds the contacts of a mesh that may touch what `settings` says."""
+
+    def __init__(self, mesh: Mesh, settings: Collisions):
+        self.settings = settings
+        self._walls = Walls(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
+        touching = settings.itself and len(mesh.triangles) > 0
+        if touching:
+            from .surfaces import Surfaces
+        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, settings.thickness) if touching else None
+
+    def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
+        """Contacts of vertices that go from q to s (n, 4)."""
+        walls, pairs = WallContacts(), PairContacts()
+        if self._walls is not None:
+            wall = self._walls.find(q, s, threads)
+            walls = WallContacts(wall.vertices, wall.planes, wall.friction)
+        if self._surfaces is not None:
+            pair = self._surfaces.find(q, s, threads)
+            friction = np.tile(np.array(self.settings.friction, np.float32), (len(pair.vertices), 1))
+            pairs = PairContacts(pair.vertices, pair.coefficients, pair.planes, friction)
+        return Contacts(walls, pairs, RECOVERY * self.settings.thickness)

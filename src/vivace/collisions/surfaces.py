@@ -1,0 +1,258 @@
+"""Contacts between surfaces: cloth with itself, bodies with each other, found on the whole way of a step.
+
+    q, s ──► boxes ──► grid ──► pairs that may meet ──► contacts
+             q to s    sizes    boxes overlap, and       distance and time of impact in float64,
+                                float32 cannot rule out  a plane for each
+
+A contact is a row: four vertices, a coefficient for each, and a plane. z = Σ c_k x_k leads from one surface to the
+other, and n · z ≥ gap keeps them apart. See `kernels/surface_contacts.py` for which pairs count.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..checks import is_number
+from ..errors import InputError
+from ..kernels.hash_grid import BASE, CHUNKS, arrange_boxes, grid_arrays, sort_sets
+from ..kernels.surface_contacts import gather, touch_edges, touch_triangles
+from ..kernels.surface_pairs import (
+    REACH,
+    SETTINGS,
+    THICKNESS,
+    TYPICAL_SIZE,
+    arrange_edges,
+    arrange_triangles,
+    arrange_vertices,
+    bound,
+    follow,
+    pair_edges,
+    pair_vertices,
+    survey,
+)
+from ..kernels.team import Job, Phase, check_threads
+from ..mesh import checks, topology
+
+
+@dataclass(frozen=True)
+class Found:
+    """The contacts of one step.
+
+    Attributes:
+        vertices: (c, 4) int32: a vertex and the corners of a triangle, or the ends of two edges.
+        coefficients: (c, 4) float32, (1, -u, -v, -w) or (1 - t, t, -(1 - r), -r): z = Σ coefficient_k x_k is the way
+            between the closest points.
+        planes: (c, 4) float32: unit normal n and gap; the contact asks n · z >= gap.
+        vertex_triangle: how many of the contacts are of a vertex and a triangle; they come first.
+        pairs: how many pairs of features had overlapping boxes.
+        tested: how many of those the quick tests could not rule out.
+        stages_ms: milliseconds of the parts: grid, pairs, contacts.
+    """
+
+    vertices: np.ndarray
+    coefficients: np.ndarray
+    planes: np.ndarray
+    vertex_triangle: int
+    pairs: int
+    tested: int
+    stages_ms: dict[str, float]
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+
+class Surfaces:
+    """Triangles that may not pass through each other."""
+
+    def __init__(
+        self,
+        rest: Any,
+        triangles: Any,
+        thickness: float,
+        bodies: Any = None,
+        *,
+        margin: float | None = None,
+    ):
+        """Prepare to look for contacts.
+
+        Args:
+            rest: (n, 3) rest positions, in m.
+            triangles: (m, 3) vertex numbers: the boundaries of bodies, all triangles of cloths.
+            thickness: the distance that surfaces keep, in m, positive.
+            bodies: (n,) whole numbers: vertices of one body have a common rest shape, and features of it that are
+                nearer than the thickness at rest keep 0.9 of their rest distance instead. None: connected pieces.
+            margin: pairs that come this much nearer than the thickness, in m, are contacts already; None: half of it.
+        """
+        rest = checks.checked_vertices(rest)
+        self.n = len(rest)
+        self.triangles = checks.checked_elements(triangles, 3, self.n)
+        checks.require_distinct(self.triangles, "remove such triangles")
+        if not is_number(thickness) or not thickness > 0:
+            raise InputError(f"the thickness must be a positive length in metres, not {thickness!r}")
+        if margin is not None and (not is_number(margin) or margin < 0):
+            raise InputError(f"the margin must be a length in metres, zero or more, not {margin!r}")
+        self.thickness = float(thickness)
+        self.margin = 0.5 * self.thickness if margin is None else float(margin)
+        self.edges = topology.unique_edges(self.triangles)
+        self.vertices = np.unique(self.triangles).astype(np.int32)
+        self._rest = np.ascontiguousarray(rest)
+        self._bodies = self._checked_bodies(bodies)
+        self._owner, self._opposite = _owners(self.triangles, self.n)
+        self._pointers, self._neighbours = topology.adjacency(self.n, self.edges)
+        self._q, self._s, self._shifted = (np.zeros((self.n, 4), np.float32) for _ in range(3))
+        self._motion = np.zeros(self.n, np.float32)
+        self._settings = np.zeros(SETTINGS)
+        self._settings[REACH], self._settings[THICKNESS] = self.thickness + self.margin, self.thickness
+        self._counts = tuple(np.zeros(8 * CHUNKS, np.int64) for _ in range(2))
+        self._capacity = [4 * len(self.vertices) // CHUNKS + 64, 4 * len(self.edges) // CHUNKS + 64]
+        self._build, self._vertex_tables, self._edge_tables = self._lay_out()
+        self._jobs: dict[int, tuple[Job, ...]] = {}
+
+    def _checked_bodies(self, bodies: Any) -> np.ndarray:
+        if bodies is None:
+            return topology.connected_components(self.n, self.edges)[1]
+        bodies = np.asarray(bodies)
+        if bodies.shape != (self.n,) or bodies.dtype.kind not in "iu":
+            raise InputError(
+                f"bodies must be one whole number a vertex, ({self.n},), not {bodies.dtype} of shape {bodies.shape}"
+            )
+        return np.ascontiguousarray(bodies, np.int32)
+
+    # --- phases -----------------------------------------------------------------------------------------------------
+
+    def _lay_out(self) -> tuple[list[Phase], tuple, tuple]:
+        """The phases that build the grids, and the arrays that the search reads."""
+        moving = self._q, self._shifted, self._settings
+        phases = [Phase(follow, (self._q, self._s, self._settings, self._shifted, self._motion), 0, self.n)]
+        sets = []
+        for corners in (self.vertices.reshape(-1, 1), self.edges, self.triangles):
+            grid, width = grid_arrays(len(corners)), np.array([corners.shape[1]], np.int64)
+            sets.append((*grid, corners, width, np.zeros(len(corners), np.float32), *moving))
+        vertices, edges, triangles = sets
+        n_vertices, n_edges, n_triangles = len(self.vertices), len(self.edges), len(self.triangles)
+        vertices += (np.zeros(n_vertices, np.int32), np.zeros(n_vertices, np.float32))
+        edges += (np.zeros((n_edges, 2), np.int32), *(np.zeros((n_edges, 4), np.float32) for _ in range(2)))
+        edges += tuple(np.zeros(n_edges, np.float32) for _ in range(2))
+        triangles += (np.zeros((n_triangles, 3), np.int32), np.zeros((5 * n_triangles, 4), np.float32))
+        triangles += (np.zeros(n_triangles, np.float32),)
+        sets = [edges, triangles, vertices]
+        self._bases = [arrays[4] for arrays in sets]
+        phases += [Phase(bound, arrays, 0, len(arrays[0])) for arrays in sets]
+        # One set a chunk: the edges are about as many as triangles and vertices together.
+        tables = tuple(array for arrays in sets for array in arrays[:10])
+        phases.append(Phase(sort_sets, tables, 0, len(sets), chunks=len(sets)))
+        for arrays, arrange in zip(sets, (arrange_edges, arrange_triangles, arrange_vertices), strict=True):
+            phases += [Phase(arrange_boxes, arrays, 0, len(arrays[0])), Phase(arrange, arrays, 0, len(arrays[0]))]
+        search = (*vertices[:10], *triangles[:10], self._q, self._settings, *vertices[16:], *triangles[16:])
+        return phases, search, edges
+
+    def _make_jobs(self, threads: int) -> tuple[Job, ...]:
+        """The grid, the search and the contacts; made again when the lists must be longer."""
+        lists = [np.empty(2 * CHUNKS * capacity, np.int32) for capacity in self._capacity]
+        results = [
+            (np.empty((CHUNKS * capacity, 4), np.int32), *(np.empty((CHUNKS * capacity, 4), np.float32) for _ in "cp"))
+            for capacity in self._capacity
+        ]
+        self._results = results
+        search = [
+            Phase(pair_vertices, (*self._vertex_tables, lists[0], self._counts[0]), 0, CHUNKS, chunks=CHUNKS),
+            Phase(pair_edges, (*self._edge_tables, lists[1], self._counts[1]), 0, CHUNKS, chunks=CHUNKS),
+        ]
+        state = self._q, self._s, self._settings, self._rest, self._bodies
+        around = self._owner, self._opposite, self._pointers, self._neighbours
+        vertex_arrays = lists[0], self._counts[0], self.triangles, *state, *results[0], self._motion, *around
+        edge_arrays = lists[1], self._counts[1], self.edges, *state, *results[1], self._motion
+        touch = [
+            Phase(touch_triangles, vertex_arrays, 0, CHUNKS, chunks=CHUNKS),
+            Phase(touch_edges, edge_arrays, 0, CHUNKS, chunks=CHUNKS),
+        ]
+        return Job(self._build, threads), Job(search, threads), Job(touch, threads)
+
+    # --- finding ----------------------------------------------------------------------------------------------------
+
+    def find(self, q: np.ndarray, s: np.ndarray, threads: int | None = None) -> Found:
+        """Find the contacts of a step from q to s, (n, 4) float32 rows in m, fourth column zero.
+
+        The same for every number of threads.
+        """
+        threads = check_threads(threads)
+        self._take(q, s)
+        clock = [time.perf_counter()]
+        if not survey(self._q, self._s, self.vertices, self.edges, self._settings):
+            raise _not_finite(self._q, self._s)
+        for lengths in self._bases:
+            lengths[BASE] = self._settings[TYPICAL_SIZE]
+        if threads not in self._jobs:
+            self._jobs = {threads: self._make_jobs(threads)}
+        self._jobs[threads][0].run()
+        clock.append(time.perf_counter())
+        self._search(threads)
+        clock.append(time.perf_counter())
+        self._jobs[threads][2].run()
+        vertices, coefficients, planes, first = self._gathered(threads)
+        clock.append(time.perf_counter())
+        parts = dict(zip(("grid", "pairs", "contacts"), (1e3 * np.diff(clock)).tolist(), strict=True))
+        pairs, tested = (int(sum(c[k::8].sum() for c in self._counts)) for k in (1, 0))
+        return Found(vertices, coefficients, planes, first, pairs, tested, parts)
+
+    def _take(self, q: np.ndarray, s: np.ndarray) -> None:
+        for name, given, own in (("q", q, self._q), ("s", s, self._s)):
+            given = np.asarray(given)
+            if given.shape != (self.n, 4):
+                raise InputError(f"{name} must be float32 rows of the shape ({self.n}, 4), not {given.shape}")
+            own[:, :3] = given[:, :3]
+
+    def _search(self, threads: int) -> None:
+        self._jobs[threads][1].run()
+        longest = [int(c[0::8].max()) for c in self._counts]
+        if any(has > room for has, room in zip(longest, self._capacity, strict=True)):
+            # A quarter more than needed, so that a growing heap does not do this every step.
+            self._capacity = [max(room, has + has // 4) for has, room in zip(longest, self._capacity, strict=True)]
+            self._jobs = {threads: self._make_jobs(threads)}
+            self._jobs[threads][1].run()
+
+    def _gathered(self, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        counts = [c[2::8] for c in self._counts]
+        total, first = int(sum(c.sum() for c in counts)), int(counts[0].sum())
+        out = np.empty((total, 4), np.int32), np.empty((total, 4), np.float32), np.empty((total, 4), np.float32)
+        phases, begin = [], 0
+        for own, count, results in zip(self._counts, counts, self._results, strict=True):
+            offsets = begin + np.cumsum(count) - count
+            begin += int(count.sum())
+            phases.append(Phase(gather, (own, offsets, *results, *out), 0, CHUNKS, chunks=CHUNKS))
+        Job(phases, threads).run()
+        return (*out, first)
+
+
+def _owners(triangles: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """(m,) bits: corners (1 to 3) and sides (4 to 6) that no earlier triangle has; (m, 3) vertices across the sides."""
+    m = len(triangles)
+    owner, opposite = np.zeros(m, np.int32), np.full((m, 3), -1, np.int32)
+    corners = triangles.reshape(-1)
+    firsts = np.unique(corners, return_index=True)[1]
+    np.bitwise_or.at(owner, firsts // 3, (2 << (firsts % 3)).astype(np.int32))
+    keys = topology.edge_keys(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2))
+    firsts = np.unique(keys, return_index=True)[1]
+    np.bitwise_or.at(owner, firsts // 3, (16 << (firsts % 3)).astype(np.int32))
+    order = np.argsort(keys, kind="stable")
+    same = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
+    left, right = order[same], order[same + 1]
+    across = np.roll(triangles, -2, axis=1).reshape(-1)  # side k runs from corner k to the next; the third is across
+    opposite.reshape(-1)[left] = across[right]
+    opposite.reshape(-1)[right] = across[left]
+    return owner, opposite
+
+
+def _not_finite(q: np.ndarray, s: np.ndarray) -> InputError:
+    for name, x in (("q", q), ("s", s)):
+        bad = np.flatnonzero(~np.isfinite(x).all(axis=1))
+        if len(bad):
+            value = x[bad[0], :3].tolist()
+            return InputError(
+                f"vertex {bad[0]} of {name} is at {value}: positions must be finite; take a smaller time step"
+            )
+    return InputError("positions must be finite; take a smaller time step")

@@ -1,0 +1,124 @@
+"""Which vertices meet which colliders on their way through a step, and the planes they must stay before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..checks import is_number
+from ..errors import InputError
+from ..kernels import distance as kernels
+from ..kernels.team import Job, Phase, check_threads
+from .fields import Collider, check_friction, check_points, encode
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """Vertices that must stay before planes: n . x >= offset. Sorted by vertex, then by collider.
+
+    Attributes:
+        vertices: (c,) int32 vertex numbers; one that several colliders meet appears as often.
+        planes: (c, 4) float32: the unit normal and the offset, which contains the thickness, in m.
+        friction: (c, 2) float32: static and kinetic coefficient.
+        colliders: (c,) int32: which collider.
+    """
+
+    vertices: np.ndarray
+    planes: np.ndarray
+    friction: np.ndarray
+    colliders: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+
+class Walls:
+    """The search for contacts with colliders that do not move.
+
+    A vertex that comes closer to a collider than the thickness, anywhere on the straight way from q to s, gets the
+    tangent plane there: continuous detection, so no box is too thin. One that starts closer than that gets the plane at
+    its start, which it has not crossed yet; one that starts deeper than the thickness has lost its side, and gets the
+    nearest face at its end. One that comes close without touching gets a plane too, because the solver may lead it
+    elsewhere than to s: "close" is twice the thickness, or the thickness and half the way if that is more.
+
+    Args:
+        colliders: any number of them.
+        thickness: distance to keep, in m; positive.
+        friction: for colliders that have none of their own: a coefficient or (static, kinetic).
+    """
+
+    def __init__(self, colliders: Iterable[Collider], thickness: float = 0.004, friction: Any = (0.4, 0.3)):
+        if isinstance(colliders, Collider):
+            raise InputError("colliders must be a list; write [collider] for a single one")
+        self.colliders = tuple(colliders)
+        if not is_number(thickness) or not thickness > 0:
+            raise InputError(f"thickness must be a positive length in metres, not {thickness!r}")
+        self.thickness = float(thickness)
+        self.friction = check_friction(friction)
+        self._sizes, self._shape, self._bounds, self._samples = encode(self.colliders)
+        pairs = [self.friction if c.friction is None else c.friction for c in self.colliders]
+        self._friction = np.array(pairs, np.float32).reshape(-1, 2)
+        self._search: tuple[tuple, Job] | None = None  # what the last job was made for, and the job
+        self._room: tuple[np.ndarray, ...] = ()
+
+    def find(self, q: np.ndarray, s: np.ndarray, threads: int | None = None) -> Contacts:
+        """Return the contacts of vertices that go from q to s, the same for any number of threads.
+
+        Args:
+            q, s: (n, 4) float32 rows, in m: positions at the start of the step, and predicted ones. A vertex whose
+                positions are not finite has no contacts.
+            threads: None for one a core.
+        """
+        threads = check_threads(threads)
+        for name, array in (("q", q), ("s", s)):
+            if not isinstance(array, np.ndarray) or array.dtype != np.float32 or array.shape[1:] != (4,):
+                raise InputError(f"{name} must be an (n, 4) float32 array")
+            if not array.flags.c_contiguous:
+                raise InputError(f"{name} must be C-contiguous; pass numpy.ascontiguousarray({name})")
+        if q.shape != s.shape:
+            raise InputError(f"q and s must have the same shape, not {q.shape} and {s.shape}")
+        if not self.colliders or not len(q):
+            return Contacts(*(np.zeros(shape, t) for shape, t in _shapes(0)))
+        self._searching(q, s, threads).run()
+        planes, vertex, collider, counts = self._room
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        found = Contacts(*(np.empty(shape, t) for shape, t in _shapes(int(starts[-1]))))
+        if len(found):
+            given = (planes, vertex, collider, starts, self._friction)
+            arrays = (*given, found.planes, found.vertices, found.colliders, found.friction)
+            Job([Phase(kernels.gather, arrays, 0, len(q), grain=kernels.BLOCK)], threads).run()
+        return found
+
+    def __reduce__(self) -> tuple:
+        return Walls, (self.colliders, self.thickness, self.friction)  # a job holds addresses; a copy makes its own
+
+    def _searching(self, q: np.ndarray, s: np.ndarray, threads: int) -> Job:
+        """Return the job for these arrays: the last one, if it was for the same."""
+        key = (q.ctypes.data, s.ctypes.data, len(q), threads)
+        if self._search is None or self._search[0] != key:
+            cells, blocks = len(q) * len(self.colliders), -(-len(q) // kernels.BLOCK)
+            if self._search is None or self._search[0][2] != len(q):
+                kinds = ((cells, 4), np.float32), ((cells,), np.int32), ((cells,), np.int32), ((blocks,), np.int64)
+                self._room = tuple(np.empty(shape, kind) for shape, kind in kinds)
+            thickness = np.array([self.thickness])
+            given = (self._sizes, self._shape, self._samples, self._bounds, thickness, q, s)
+            phase = Phase(kernels.search, (*given, *self._room), 0, len(q), grain=kernels.BLOCK)
+            self._search = key, Job([phase], threads)
+        return self._search[1]
+
+
+def _shapes(count: int) -> tuple[tuple[tuple[int, ...], type], ...]:
+    """Shapes and types of the arrays of that many contacts."""
+    return ((count,), np.int32), ((count, 4), np.float32), ((count, 2), np.float32), ((count,), np.int32)
+
+
+def penetration(colliders: Iterable[Collider], points: Any) -> np.ndarray:
+    """Return how deep (m, 3) points lie inside the colliders, in m: the deepest for each, 0 outside all of them."""
+    points = check_points(points)
+    deepest = np.zeros(len(points))
+    for collider in colliders:
+        np.maximum(deepest, -collider.distance(points), out=deepest)
+    return deepest

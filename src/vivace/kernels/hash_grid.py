@@ -1,0 +1,383 @@
+"""Which boxes overlap: a grid for each size of box, every box in one cell of it, cells wrapped round like a torus.
+
+    level k + 1   ┌───────────────┬──────         boxes of similar size share a level; a box lies in the cell of its
+                  │               │               lower corner, and nowhere else, so that no pair is met twice
+    level k       ├───┬───┬───┬───┼───┬──
+                  │   │ ▄ │   │   │   │           who looks for partners walks the cells that a box of that level
+                  └───┴───┴───┴───┴───┴──         can start in if it overlaps: a few rows, each one run of memory
+
+The smaller of two boxes looks for the larger, so nobody walks thousands of cells: however long a box is, it lies in
+one cell of a coarse level. Within a level, a box looks only at the cells after its own, so that a pair is tested once.
+
+Space has no end but memory has: the cells of a level are numbered modulo powers of two along each axis (at least
+`SMALLEST_WRAP`, more than any walk is long). Boxes far apart may then share a cell, and the test of the boxes parts
+them. The work is linear in the number of boxes and of overlaps, as long as boxes of a level are spread over its cells.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .addresses import address_of, double_at, int_at, long_at, put_int, put_long, row_at, size_of
+from .simd import any_greater4, at, lane4, load4, store4
+from .team import Job, Phase, doubles, ints, longs, phase_kernel, rows
+
+LEVELS = 12
+TYPICAL = 4  # the level of boxes up to twice the typical size; each level after it holds boxes RATIO times larger
+RATIO = 8.0
+SMALLEST_WRAP = 16
+SHARE_X, SHARE_YZ = 0.5, 0.6  # cells in units of the level's largest box: x is contiguous in memory and may be finer
+FINEST = 16.0  # ... but not finer than this share of the largest box that the level could hold
+FAR = 2.0**40  # cell numbers stay below this
+CHUNKS = 64  # a fixed number, so that the order of what is found does not depend on the threads
+
+# A level's whole numbers ...
+BEGIN, END, FIRST, BITS, LAST, WHOLE = 0, 1, 2, 3, 6, 16
+# ... and its lengths: origin (3), inverse cell size (3), largest box (3).
+ORIGIN, INVERSE, LARGEST, LENGTHS = 0, 3, 6, 16
+BASE = LEVELS * LENGTHS  # after the levels: the largest box of the typical level
+SLOTS = 10  # arrays of a grid
+
+
+def grid_arrays(n: int) -> tuple[np.ndarray, ...]:
+    """Room for a grid of n boxes: (low, high, level, whole, lengths, key, starts, order, sorted low, sorted high)."""
+    cells = sum(_most_cells(n) for _ in range(2)) + LEVELS * SMALLEST_WRAP**3 + 2
+    return (
+        np.zeros((n, 4), np.float32),
+        np.zeros((n, 4), np.float32),
+        np.zeros(n, np.int32),
+        np.zeros(LEVELS * WHOLE, np.int64),
+        np.zeros(LEVELS * LENGTHS + 1),
+        np.zeros(n, np.int32),
+        np.zeros(cells, np.int32),
+        np.zeros(n, np.int32),
+        np.zeros((n, 4), np.float32),
+        np.zeros((n, 4), np.float32),
+    )
+
+
+def _most_cells(n: int) -> int:
+    return max(SMALLEST_WRAP**3, 1 << int(4 * n).bit_length())
+
+
+@njit(forceinline=True)
+def level_of(extent, base):
+    """The first level whose boxes may be that large: base 8^(k - TYPICAL)."""
+    k, limit = 0, base * RATIO**-TYPICAL
+    while extent > limit and k < LEVELS - 1:
+        k += 1
+        limit *= RATIO
+    return k
+
+
+@njit(forceinline=True)
+def _cell(x, axis, whole, lengths):
+    """The number of the cell that x lies in, along an axis; never outside those in use. Monotone in x.
+
+    `whole` and `lengths` are the addresses of the level's numbers.
+    """
+    c = (x - double_at(lengths, ORIGIN + axis)) * double_at(lengths, INVERSE + axis)
+    return np.int64(min(max(c, 0.0), np.float64(long_at(whole, LAST + axis))))
+
+
+@njit(forceinline=True)
+def _row(y, z, whole):
+    """The first cell of the row (y, z), counted from the level's own."""
+    bx, by, bz = long_at(whole, BITS), long_at(whole, BITS + 1), long_at(whole, BITS + 2)
+    one = np.int64(1)
+    return (((z & ((one << bz) - one)) << by) | (y & ((one << by) - one))) << bx
+
+
+@njit(nogil=True)
+def _lay_out(low, high, level, base, whole, lengths):
+    """Cell sizes and numbers of cells for each level; how many cells there are."""
+    n = low.shape[0]
+    lowest, highest = np.full((LEVELS, 3), np.inf), np.full((LEVELS, 3), -np.inf)
+    largest, counts = np.zeros((LEVELS, 3)), np.zeros(LEVELS, np.int64)
+    for i in range(n):
+        k = level[i]
+        counts[k] += 1
+        for axis in range(3):
+            x = np.float64(low[i, axis])
+            lowest[k, axis] = min(lowest[k, axis], x)
+            highest[k, axis] = max(highest[k, axis], x)
+            largest[k, axis] = max(largest[k, axis], np.float64(high[i, axis]) - x)
+    first, begin = 0, 0
+    limit = base * RATIO**-TYPICAL
+    for k in range(LEVELS):
+        whole[k * WHOLE + BEGIN], whole[k * WHOLE + END] = begin, begin + counts[k]
+        whole[k * WHOLE + FIRST] = first
+        begin += counts[k]
+        if counts[k] > 0:
+            bits, total = np.zeros(3, np.int64), 0
+            for axis in range(3):
+                share = SHARE_X if axis == 0 else SHARE_YZ
+                size = max(share * largest[k, axis], limit / FINEST, 1e-30)
+                span = highest[k, axis] - lowest[k, axis]
+                lengths[k * LENGTHS + ORIGIN + axis] = lowest[k, axis]
+                lengths[k * LENGTHS + INVERSE + axis] = 1.0 / size
+                lengths[k * LENGTHS + LARGEST + axis] = largest[k, axis]
+                cells = min(span / size, FAR)
+                whole[k * WHOLE + LAST + axis] = np.int64(cells)
+                while (np.int64(1) << bits[axis]) <= np.int64(cells):
+                    bits[axis] += 1
+                total += bits[axis]
+            most = 12  # 16³ cells
+            while (np.int64(1) << most) < 4 * counts[k]:
+                most += 1
+            while total > most:
+                axis = np.argmax(bits)
+                bits[axis] -= 1
+                total -= 1
+            for axis in range(3):
+                whole[k * WHOLE + BITS + axis] = bits[axis]
+            first += np.int64(1) << total
+        limit *= RATIO
+    return first
+
+
+@njit(nogil=True)
+def sort_boxes(low, high, level, whole, lengths, key, starts, order):
+    """Counting sort of the boxes by level and cell; boxes of one cell stay in their order."""
+    cells = _lay_out(low, high, level, lengths[BASE], whole, lengths)
+    starts[: cells + 2] = 0
+    for i in range(low.shape[0]):
+        k = np.int64(level[i])
+        own, size = whole.ctypes.data + 8 * WHOLE * k, lengths.ctypes.data + 8 * LENGTHS * k
+        x = _cell(np.float64(low[i, 0]), 0, own, size)
+        y = _cell(np.float64(low[i, 1]), 1, own, size)
+        z = _cell(np.float64(low[i, 2]), 2, own, size)
+        c = whole[k * WHOLE + FIRST] + _row(y, z, own)
+        c += x & ((np.int64(1) << whole[k * WHOLE + BITS]) - 1)
+        key[i] = c
+        starts[c + 2] += 1
+    for c in range(1, cells + 1):
+        starts[c + 1] += starts[c]
+    for i in range(low.shape[0]):  # starts[c + 1] is where cell c begins, and moves to its end: where c + 1 begins
+        c = key[i]
+        order[starts[c + 1]] = i
+        starts[c + 1] += 1
+
+
+def walker(visit):
+    """Compile the walk for a visitor. (Numba could not cache who passes a function as an argument.)"""
+
+    @njit(forceinline=True)
+    def walk_run(low, high, begin, end, box_low, box_high, me, state):
+        met = 0
+        for j in range(begin, end):
+            if not (any_greater4(row_at(low, j), box_high) or any_greater4(box_low, row_at(high, j))):
+                met += 1
+                visit(state, me, j)
+        return met
+
+    @njit(nogil=True)
+    def walk_level(grid, k, box_low, box_high, me, forward, state):
+        """Call visit(state, me, j) for every box j of level k that overlaps; return how many there were.
+
+        `grid` is (whole, lengths, starts, low, high), addresses. With `forward`, `me` is a box of that level itself,
+        and only those after it are visited.
+        """
+        whole, lengths, starts, low, high = grid
+        whole += 8 * WHOLE * k
+        lengths += 8 * LENGTHS * k
+        if long_at(whole, BEGIN) == long_at(whole, END):
+            return 0
+        # The lowest corner that an overlapping box can have; a little lower for the rounding of its extent.
+        slack = 1.0 + 1e-6
+        lx, ly, lz = np.float64(lane4(box_low, 0)), np.float64(lane4(box_low, 1)), np.float64(lane4(box_low, 2))
+        x0 = _cell(lx - slack * double_at(lengths, LARGEST), 0, whole, lengths)
+        y0 = _cell(ly - slack * double_at(lengths, LARGEST + 1), 1, whole, lengths)
+        z0 = _cell(lz - slack * double_at(lengths, LARGEST + 2), 2, whole, lengths)
+        x1 = _cell(np.float64(lane4(box_high, 0)), 0, whole, lengths)
+        y1 = _cell(np.float64(lane4(box_high, 1)), 1, whole, lengths)
+        z1 = _cell(np.float64(lane4(box_high, 2)), 2, whole, lengths)
+        x_me, y_me, z_me = x0, y0, z0
+        if forward:
+            x_me, y_me, z_me = _cell(lx, 0, whole, lengths), _cell(ly, 1, whole, lengths), _cell(lz, 2, whole, lengths)
+            z0 = z_me
+        one = np.int64(1)
+        mask = (one << long_at(whole, BITS)) - one
+        z1 = min(z1, z0 + (one << long_at(whole, BITS + 2)) - one)  # once round the torus is enough
+        y1 = min(y1, y0 + (one << long_at(whole, BITS + 1)) - one)
+        x1 = min(x1, x0 + mask)
+        first = long_at(whole, FIRST)
+        met = 0
+        for z in range(z0, z1 + 1):
+            for y in range(y_me if forward and z == z_me else y0, y1 + 1):
+                row = first + _row(y, z, whole)
+                own = forward and z == z_me and y == y_me
+                a, b = (x_me if own else x0) & mask, x1 & mask
+                begin = me + 1 if own else np.int64(int_at(starts, row + a))
+                end = np.int64(int_at(starts, row + (b if a <= b else mask) + 1))
+                met += walk_run(low, high, begin, end, box_low, box_high, me, state)
+                if a > b:  # the run goes over the edge of the torus
+                    begin, end = np.int64(int_at(starts, row)), np.int64(int_at(starts, row + b + 1))
+                    met += walk_run(low, high, begin, end, box_low, box_high, me, state)
+        return met
+
+    return walk_level
+
+
+@njit(forceinline=True)
+def grid_at(table, first):
+    """The addresses that a walk needs, of the grid whose arrays start at slot `first`."""
+    return (
+        *(address_of(table, first + 3), address_of(table, first + 4), address_of(table, first + 6)),
+        *(address_of(table, first + 8), address_of(table, first + 9)),
+    )
+
+
+@njit(forceinline=True)
+def level_at(whole, position):
+    """The level of the box at a position in sorted order."""
+    k = 0
+    while position >= long_at(whole, k * WHOLE + END):
+        k += 1
+    return k
+
+
+@phase_kernel
+def sort_sets(table, begin, end, iteration):
+    """Sort sets of boxes, one an item: each has the arrays of `grid_arrays` in SLOTS slots of the table."""
+    for k in range(begin, end):
+        first = SLOTS * k
+        sort_boxes(
+            *(rows(table, first), rows(table, first + 1), ints(table, first + 2), longs(table, first + 3)),
+            *(doubles(table, first + 4), ints(table, first + 5), ints(table, first + 6), ints(table, first + 7)),
+        )
+
+
+@phase_kernel
+def arrange_boxes(table, begin, end, iteration):
+    """Copy the boxes into sorted order."""
+    low, high, order, to_low, to_high = rows(table, 0), rows(table, 1), ints(table, 7), rows(table, 8), rows(table, 9)
+    for i in range(begin, end):
+        o = at(order, i)
+        store4(to_low, i, load4(low, o))
+        store4(to_high, i, load4(high, o))
+
+
+# --- pairs of boxes, for whoever wants the list -----------------------------------------------------------------------
+
+
+@njit(forceinline=True)
+def keep_pair(out, counts, capacity, chunk, i, j):
+    """Append (i, j) to a chunk's list; once it is full only count, so that the caller knows how long it must be."""
+    w = long_at(counts, 8 * chunk)
+    if w < capacity:
+        put_int(out, 2 * (chunk * capacity + w), i)
+        put_int(out, 2 * (chunk * capacity + w) + 1, j)
+    put_long(counts, 8 * chunk, w + 1)
+
+
+@njit(forceinline=True)
+def _list(state, i, j):
+    order, others, out, counts, capacity, chunk = state
+    keep_pair(out, counts, capacity, chunk, int_at(order, i), int_at(others, j))
+
+
+@njit(forceinline=True)
+def _list_reversed(state, i, j):
+    order, others, out, counts, capacity, chunk = state
+    keep_pair(out, counts, capacity, chunk, int_at(others, j), int_at(order, i))
+
+
+_walk_list, _walk_list_reversed = walker(_list), walker(_list_reversed)
+
+
+@phase_kernel
+def list_within(table, begin, end, iteration):
+    """Chunk by chunk, the overlapping pairs of one set of boxes."""
+    grid, order = grid_at(table, 0), address_of(table, 7)
+    whole, low, high = grid[0], grid[3], grid[4]
+    out, counts, capacity = address_of(table, 10), address_of(table, 11), size_of(table, 10) // (2 * CHUNKS)
+    n = size_of(table, 7)
+    for chunk in range(begin, end):
+        put_long(counts, 8 * chunk, 0)
+        state = order, order, out, counts, capacity, chunk
+        for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
+            own = level_at(whole, i)
+            for k in range(own, LEVELS):
+                _walk_list(grid, k, row_at(low, i), row_at(high, i), i, k == own, state)
+
+
+@phase_kernel
+def list_between(table, begin, end, iteration):
+    """Chunk by chunk, the overlapping pairs of two sets: those where the first is no larger, then the others."""
+    grid, order, n = grid_at(table, 0), address_of(table, 7), size_of(table, 7)
+    grid_b, order_b, m = grid_at(table, SLOTS), address_of(table, SLOTS + 7), size_of(table, SLOTS + 7)
+    out, counts, capacity = address_of(table, 20), address_of(table, 21), size_of(table, 20) // (2 * CHUNKS)
+    for chunk in range(begin, end):
+        put_long(counts, 8 * chunk, 0)
+        state = order, order_b, out, counts, capacity, chunk
+        for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
+            for k in range(level_at(grid[0], i), LEVELS):
+                _walk_list(grid_b, k, row_at(grid[3], i), row_at(grid[4], i), i, False, state)
+        back = order_b, order, out, counts, capacity, chunk
+        for i in range(m * chunk // CHUNKS, m * (chunk + 1) // CHUNKS):
+            for k in range(level_at(grid_b[0], i) + 1, LEVELS):
+                _walk_list_reversed(grid, k, row_at(grid_b[3], i), row_at(grid_b[4], i), i, False, back)
+
+
+@njit(cache=True, nogil=True)
+def _typical_extent(low, high, samples):
+    """Twice the geometric mean of the largest side, of some of the boxes; points do not count."""
+    total, count = 0.0, 0
+    n = low.shape[0]
+    for k in range(min(n, samples)):
+        i = k * n // min(n, samples)
+        extent = max(high[i, 0] - low[i, 0], high[i, 1] - low[i, 1], high[i, 2] - low[i, 2])
+        if extent > 0:
+            total += np.log(np.float64(extent))
+            count += 1
+    return 2.0 * np.exp(total / count) if count else 1.0
+
+
+@njit(cache=True, nogil=True)
+def _set_levels(low, high, base, level):
+    for i in range(low.shape[0]):
+        level[i] = level_of(max(high[i, 0] - low[i, 0], high[i, 1] - low[i, 1], high[i, 2] - low[i, 2]), base)
+
+
+def _filled(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, ...]:
+    arrays = grid_arrays(len(lower))
+    low, high = arrays[:2]
+    # Rounded outwards, so that boxes which touch in float64 touch in float32.
+    low[:, :3] = np.nextafter(lower.astype(np.float32), np.float32(-np.inf))
+    high[:, :3] = np.nextafter(upper.astype(np.float32), np.float32(np.inf))
+    return arrays
+
+
+def broad_phase_pairs(
+    lower: np.ndarray,
+    upper: np.ndarray,
+    others: tuple[np.ndarray, np.ndarray] | None = None,
+    threads: int = 1,
+) -> np.ndarray:
+    """Return the (c, 2) int32 pairs of overlapping boxes, each once.
+
+    Boxes are (n, 3) lowest and highest corners. Without `others`, pairs are of two boxes of the set, in either order;
+    with them, the first of a pair is of the set and the second of the others. Boxes are rounded outwards to float32:
+    those that are apart by less than that may be reported too.
+    """
+    sets = [_filled(lower, upper)] + ([_filled(*others)] if others is not None else [])
+    base = max(_typical_extent(*arrays[:2], 4096) for arrays in sets)
+    for arrays in sets:
+        arrays[4][BASE] = base
+        _set_levels(*arrays[:2], base, arrays[2])
+    tables = sum(sets, ())
+    arrange = [Phase(arrange_boxes, arrays, 0, len(arrays[0])) for arrays in sets]
+    Job([Phase(sort_sets, tables, 0, len(sets), chunks=len(sets)), *arrange], threads).run()
+    counts = np.zeros(8 * CHUNKS, np.int64)
+    capacity = 4 * (len(lower) // CHUNKS + 16)
+    while True:
+        out = np.empty(2 * CHUNKS * capacity, np.int32)
+        kernel = list_within if others is None else list_between
+        Job([Phase(kernel, (*tables, out, counts), 0, CHUNKS, chunks=CHUNKS)], threads).run()
+        if counts.max() <= capacity:
+            break
+        capacity = int(counts.max())
+    lists = out.reshape(CHUNKS, capacity, 2)
+    return np.concatenate([lists[c, : counts[8 * c]] for c in range(CHUNKS)])

@@ -1,0 +1,132 @@
+"""Position based dynamics over coloured vertices [fratarcangeli2016, Alg. 1, section 5 "Complex scenarios"].
+
+All corrections of a vertex are computed and summed, and the vertices of a colour move in parallel. The paper adds the
+sum as it is. A vertex that moves alone by the sum of its constraints' corrections overshoots when they agree: by
+Σ_c w_i |∇_i C|² / Σ_j w_j |∇_j C|² at most, 3 on a triangle mesh and more in a solid, and from 2 on it diverges. So the
+sum is divided by that number, taken at rest; `plain=True` is the paper's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..checks import is_number
+from ..collisions.contacts import Contacts
+from ..colouring import COLOURINGS, Colouring, colour, recolour_with
+from ..constraints import ConstraintGroup
+from ..errors import InputError
+from ..kernels.assemble import list_corners
+from ..kernels.contact import visit_contacts
+from ..kernels.positional import apply_steps
+from ..kernels.team import Phase
+from ..system import System
+from .base import SOLVERS
+from .ordering import morton_rank
+from .positional import Listed, PositionalSolver
+from .touching import Touching
+from .vertex_graph import vertex_graph
+
+
+@SOLVERS.register("pbd-vivace")
+@dataclass(eq=False)
+class PbdVivace(PositionalSolver):
+    """Position based dynamics over coloured vertices: corrections of a vertex are summed, colours run in parallel.
+
+    stiffness            None: compliance from the model's weights (XPBD); or the paper's stiffness, 0 to 1
+    bend                 stiffness of bending, if `stiffness` is a number; None: the same
+    omega                relaxation, (0, 2)
+    plain                add the sum of the corrections as it is, as the paper does
+    colouring_algorithm  name of a colouring (see `vivace list colourings`)
+    """
+
+    stiffness: float | None = None
+    bend: float | None = None
+    omega: float = 1.0
+    plain: bool = False
+    colouring_algorithm: str = "brooks-vizing"
+
+    name = "pbd-vivace"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_number(self.omega) or not 0 < self.omega < 2:
+            raise InputError(f"omega must lie between 0 and 2, not {self.omega!r}")
+        COLOURINGS[self.colouring_algorithm]
+
+    def arrange(self, groups: list[ConstraintGroup], system: System) -> list[tuple[np.ndarray, np.ndarray]]:
+        n = system.n
+        self._graph = vertex_graph(n, [group.vertices for group in groups])
+        options = {"seed": self.seed, "threads": self.threads, "check": False}
+        self._own_colouring = colour(*self._graph, self.colouring_algorithm, **options)
+        self._rank = morton_rank(system.model.mesh.vertices)
+        self._responses = response(n, groups, self.inverse_of(system), system.model.mesh.vertices)
+        self._shares, self._squares, self._moved = np.zeros(n, np.float32), np.zeros(n), np.zeros((n, 4), np.float32)
+        return [(np.arange(len(group)), np.array([0, len(group)])) for group in groups]
+
+    @staticmethod
+    def inverse_of(system: System) -> np.ndarray:
+        return 1.0 / system.model.masses
+
+    def iteration(self) -> list[Phase]:
+        self._visits = [self._visit(item) for item in self.listed]
+        return self._by_colour(self._own_colouring, self._responses, [])
+
+    def partial_sums(self) -> list[np.ndarray]:
+        return [self._squares]
+
+    def _visit(self, item: Listed) -> tuple:
+        """The kernel of a group, and its table after the order of the vertices."""
+        k = item.group.kind.vertices
+        used = np.ascontiguousarray(item.vertices.reshape(-1, k)[item.place])
+        starts, flat, _ = list_corners(used.ravel(), len(self._shares))
+        places = (item.place[flat // k] * k + flat % k).astype(np.int32)
+        item.lambdas = np.zeros(len(places), np.float32)
+        rest = (item.vertices, item.parameters, item.soft, item.lambdas, self.q, self._moved, item.settings)
+        return item.kernel(by_vertex=True), (starts, places, *rest, self._shares, item.operator)
+
+    def _by_colour(self, colouring: Colouring, responses: np.ndarray, more: list) -> list[Phase]:
+        self.colouring = colouring
+        order, pointers = colouring.order(self._rank)
+        self._shares[:] = self.omega if self.plain else self.omega / np.maximum(responses, 1.0)
+        tables = [(kernel, (order, *table)) for kernel, table in self._visits]
+        tables += [(kernel, (*table[:8], order, *table[8:])) for kernel, table in more]
+        apply = (order, self._moved, self.q, self._shares, self._squares)
+        phases = []
+        for begin, end in zip(pointers[:-1].tolist(), pointers[1:].tolist(), strict=True):
+            phases += [Phase(kernel, table, begin, end) for kernel, table in tables]
+            phases.append(Phase(apply_steps, apply, begin, end))
+        return phases
+
+    def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
+        pairs, last = contacts.pairs, self.colouring or self._own_colouring
+        touching = Touching(contacts, pairs, previous, self.q, self.threads, corners=True)
+        colouring, responses, more = self._own_colouring, self._responses, []
+        if len(pairs):
+            colouring = recolour_with(*self._graph, pairs.couples, last.colours, check=False, trust=True)
+            starts, flat, _ = list_corners(pairs.vertices.ravel(), len(self._shares))
+            responses = responses + np.bincount(pairs.vertices.ravel(), minlength=len(self._shares)) * 0.5
+            more = [(visit_contacts, (*touching.pairs, starts, flat, self._moved, self._shares))]
+        return [*self._by_colour(colouring, responses, more), *touching.against_walls()]
+
+
+def response(n: int, groups: list[ConstraintGroup], inverse: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """Σ_c w_i |∇_i C|² / Σ_j w_j |∇_j C|² of every vertex, gradients as long as at rest."""
+    total = np.zeros(n)
+    for group in groups:
+        w = inverse[group.vertices]
+        squares = w * gradient_squares(group, rest)
+        sums = squares.sum(axis=1, keepdims=True)
+        shares = np.divide(squares, sums, out=np.zeros_like(squares), where=sums > 0)
+        total += np.bincount(group.vertices.ravel(), shares.ravel(), minlength=n)
+    return total
+
+
+def gradient_squares(group: ConstraintGroup, rest: np.ndarray) -> np.ndarray:
+    """|∇_k C|² (m, k) at rest; for projections, which have no direction there, Σ_r A_rk² in its place."""
+    if group.kind.evaluate is None:
+        return (group.operator**2).sum(axis=1)
+    from ..system import values
+
+    return (values(group, rest)[1] ** 2).sum(axis=2)
