@@ -18,7 +18,7 @@ import numpy as np
 
 from ..checks import is_number
 from ..errors import InputError
-from ..kernels.hash_grid import BASE, CHUNKS, arrange_boxes, grid_arrays, sort_sets
+from ..kernels.hash_grid import BASE, CHUNKS, arrange_boxes, grid_arrays, scratch_array, sort_sets
 from ..kernels.surface_contacts import gather, touch_edges, touch_triangles
 from ..kernels.surface_pairs import (
     REACH,
@@ -105,7 +105,7 @@ class Surfaces:
         self._pointers, self._neighbours = topology.adjacency(self.n, self.edges)
         self._q, self._s, self._shifted = (np.zeros((self.n, 4), np.float32) for _ in range(3))
         self._motion = np.zeros(self.n, np.float32)
-        self._settings = np.zeros(SETTINGS)
+        self._settings, self._scratch = np.zeros(SETTINGS), scratch_array()
         self._settings[REACH], self._settings[THICKNESS] = self.thickness + self.margin, self.thickness
         self._counts = tuple(np.zeros(8 * CHUNKS, np.int64) for _ in range(2))
         self._capacity = [4 * len(self.vertices) // CHUNKS + 64, 4 * len(self.edges) // CHUNKS + 64]
@@ -159,8 +159,14 @@ class Surfaces:
         ]
         self._results = results
         search = [
-            Phase(pair_vertices, (*self._vertex_tables, lists[0], self._counts[0]), 0, CHUNKS, chunks=CHUNKS),
-            Phase(pair_edges, (*self._edge_tables, lists[1], self._counts[1]), 0, CHUNKS, chunks=CHUNKS),
+            Phase(
+                pair_vertices,
+                (*self._vertex_tables, self._scratch, lists[0], self._counts[0]),
+                0,
+                CHUNKS,
+                chunks=CHUNKS,
+            ),
+            Phase(pair_edges, (*self._edge_tables, self._scratch, lists[1], self._counts[1]), 0, CHUNKS, chunks=CHUNKS),
         ]
         state = self._q, self._s, self._settings, self._rest, self._bodies
         around = self._owner, self._opposite, self._pointers, self._neighbours
@@ -209,9 +215,9 @@ class Surfaces:
     def _search(self, threads: int) -> None:
         self._jobs[threads][1].run()
         longest = [int(c[0::8].max()) for c in self._counts]
-        if any(has > room for has, room in zip(longest, self._capacity, strict=True)):
+        if any(has >= room for has, room in zip(longest, self._capacity, strict=True)):
             # A quarter more than needed, so that a growing heap does not do this every step.
-            self._capacity = [max(room, has + has // 4) for has, room in zip(longest, self._capacity, strict=True)]
+            self._capacity = [max(room, has + has // 4 + 1) for has, room in zip(longest, self._capacity, strict=True)]
             self._jobs = {threads: self._make_jobs(threads)}
             self._jobs[threads][1].run()
 

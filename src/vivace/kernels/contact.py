@@ -132,10 +132,11 @@ def visit_contacts(table, begin, end, iteration):
     vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
     impulses, friction, q = rows(table, 4), floats(table, 5), rows(table, 6)
     order, starts, incidences = ints(table, 8), ints(table, 9), ints(table, 10)
-    moved, shares = rows(table, 11), floats(table, 12)
+    moved, shares, weights = rows(table, 11), floats(table, 12), floats(table, 13)
+    omega = weights[min(iteration, weights.shape[0] - 1)]
     for place in range(begin, end):
         v = at(order, place)
-        acc, share = load4(moved, v), at(shares, v)
+        acc, share = load4(moved, v), omega * at(shares, v)
         for e in range(at(starts, v), at(starts, v + 1)):
             c = at(incidences, e) // 4
             z, weight = separation(vertices, a, c, q)

@@ -17,10 +17,13 @@ them. The work is linear in the number of boxes and of overlaps, as long as boxe
 from __future__ import annotations
 
 import numpy as np
+from llvmlite import ir
 from numba import njit
+from numba.core import types
+from numba.extending import intrinsic
 
 from .addresses import address_of, double_at, int_at, long_at, put_int, put_long, row_at, size_of
-from .simd import any_greater4, at, lane4, load4, store4
+from .simd import at, float4, lane4, load4, store4
 from .team import Job, Phase, doubles, ints, longs, phase_kernel, rows
 
 LEVELS = 12
@@ -30,6 +33,7 @@ SMALLEST_WRAP = 16
 SHARE_X, SHARE_YZ = 0.5, 0.6  # cells in units of the level's largest box: x is contiguous in memory and may be finer
 FINEST = 16.0  # ... but not finer than this share of the largest box that the level could hold
 FAR = 2.0**40  # cell numbers stay below this
+SCRATCH = 1024  # overlapping boxes that are collected before they are visited
 CHUNKS = 64  # a fixed number, so that the order of what is found does not depend on the threads
 
 # A level's whole numbers ...
@@ -160,30 +164,37 @@ def sort_boxes(low, high, level, whole, lengths, key, starts, order):
         starts[c + 1] += 1
 
 
+@intrinsic
+def overlap4(typingctx, low, high, other_low, other_high):
+    """1 if two boxes overlap or touch, else 0."""
+    if any(t != float4 for t in (low, high, other_low, other_high)):
+        return None
+
+    def codegen(context, builder, sig, args):
+        low, high, other_low, other_high = args
+        inside = builder.and_(builder.fcmp_ordered("<=", low, other_high), builder.fcmp_ordered("<=", other_low, high))
+        all_lanes = builder.icmp_unsigned("==", builder.bitcast(inside, ir.IntType(4)), ir.IntType(4)(15))
+        return builder.zext(all_lanes, ir.IntType(64))
+
+    return types.int64(low, high, other_low, other_high), codegen
+
+
 def walker(visit):
     """Compile the walk for a visitor. (Numba could not cache who passes a function as an argument.)"""
 
-    @njit(forceinline=True)
-    def walk_run(low, high, begin, end, box_low, box_high, me, state):
-        met = 0
-        for j in range(begin, end):
-            if not (any_greater4(row_at(low, j), box_high) or any_greater4(box_low, row_at(high, j))):
-                met += 1
-                visit(state, me, j)
-        return met
-
     @njit(nogil=True)
-    def walk_level(grid, k, box_low, box_high, me, forward, state):
-        """Call visit(state, me, j) for every box j of level k that overlaps; return how many there were.
+    def walk_level(grid, k, box_low, box_high, me, forward, state, w, scratch):
+        """w = visit(state, me, j, w) for every box j of level k that overlaps; return how many there were, and w.
 
         `grid` is (whole, lengths, starts, low, high), addresses. With `forward`, `me` is a box of that level itself,
-        and only those after it are visited.
+        and only those after it are visited. Whether two boxes overlap is a coin toss to the processor, so nothing
+        branches on it: every j is written to `scratch`, and stays there if it overlaps.
         """
         whole, lengths, starts, low, high = grid
         whole += 8 * WHOLE * k
         lengths += 8 * LENGTHS * k
         if long_at(whole, BEGIN) == long_at(whole, END):
-            return 0
+            return 0, w
         # The lowest corner that an overlapping box can have; a little lower for the rounding of its extent.
         slack = 1.0 + 1e-6
         lx, ly, lz = np.float64(lane4(box_low, 0)), np.float64(lane4(box_low, 1)), np.float64(lane4(box_low, 2))
@@ -203,7 +214,7 @@ def walker(visit):
         y1 = min(y1, y0 + (one << long_at(whole, BITS + 1)) - one)
         x1 = min(x1, x0 + mask)
         first = long_at(whole, FIRST)
-        met = 0
+        met, held = 0, 0
         for z in range(z0, z1 + 1):
             for y in range(y_me if forward and z == z_me else y0, y1 + 1):
                 row = first + _row(y, z, whole)
@@ -211,11 +222,25 @@ def walker(visit):
                 a, b = (x_me if own else x0) & mask, x1 & mask
                 begin = me + 1 if own else np.int64(int_at(starts, row + a))
                 end = np.int64(int_at(starts, row + (b if a <= b else mask) + 1))
-                met += walk_run(low, high, begin, end, box_low, box_high, me, state)
-                if a > b:  # the run goes over the edge of the torus
+                for part in range(2):
+                    while begin < end:
+                        stop = min(end, begin + SCRATCH - held)
+                        for j in range(begin, stop):
+                            put_int(scratch, held, j)
+                            held += overlap4(box_low, box_high, row_at(low, j), row_at(high, j))
+                        begin = stop
+                        if held == SCRATCH:
+                            for e in range(held):
+                                w = visit(state, me, np.int64(int_at(scratch, e)), w)
+                            met += held
+                            held = 0
+                    if a <= b or part == 1:
+                        break
+                    # The run goes over the edge of the torus.
                     begin, end = np.int64(int_at(starts, row)), np.int64(int_at(starts, row + b + 1))
-                    met += walk_run(low, high, begin, end, box_low, box_high, me, state)
-        return met
+        for e in range(held):
+            w = visit(state, me, np.int64(int_at(scratch, e)), w)
+        return met + held, w
 
     return walk_level
 
@@ -263,25 +288,45 @@ def arrange_boxes(table, begin, end, iteration):
 
 
 @njit(forceinline=True)
-def keep_pair(out, counts, capacity, chunk, i, j):
-    """Append (i, j) to a chunk's list; once it is full only count, so that the caller knows how long it must be."""
-    w = long_at(counts, 8 * chunk)
-    if w < capacity:
-        put_int(out, 2 * (chunk * capacity + w), i)
-        put_int(out, 2 * (chunk * capacity + w) + 1, j)
-    put_long(counts, 8 * chunk, w + 1)
+def keep_pair(out, room, w, keep, i, j):
+    """Append (i, j) to a list if `keep` is 1, without a branch; once the list is full only count.
+
+    The last place is for what is not kept: a list of `room` places can hold room - 1 pairs.
+    """
+    place = 2 * min(w, room - 1)
+    put_int(out, place, i)
+    put_int(out, place + 1, j)
+    return w + keep
 
 
 @njit(forceinline=True)
-def _list(state, i, j):
-    order, others, out, counts, capacity, chunk = state
-    keep_pair(out, counts, capacity, chunk, int_at(order, i), int_at(others, j))
+def list_of(table, slot, chunk):
+    """(address, room) of a chunk's part of the lists in a slot."""
+    room = size_of(table, slot) // (2 * CHUNKS)
+    return address_of(table, slot) + 8 * room * chunk, room
 
 
 @njit(forceinline=True)
-def _list_reversed(state, i, j):
-    order, others, out, counts, capacity, chunk = state
-    keep_pair(out, counts, capacity, chunk, int_at(others, j), int_at(order, i))
+def scratch_of(table, slot, chunk):
+    """The address of a chunk's part of the scratch memory in a slot."""
+    return address_of(table, slot) + 4 * SCRATCH * chunk
+
+
+def scratch_array() -> np.ndarray:
+    """Memory for walks, for all chunks."""
+    return np.zeros(CHUNKS * SCRATCH, np.int32)
+
+
+@njit(forceinline=True)
+def _list(state, i, j, w):
+    order, others, out, room = state
+    return keep_pair(out, room, w, 1, int_at(order, i), int_at(others, j))
+
+
+@njit(forceinline=True)
+def _list_reversed(state, i, j, w):
+    order, others, out, room = state
+    return keep_pair(out, room, w, 1, int_at(others, j), int_at(order, i))
 
 
 _walk_list, _walk_list_reversed = walker(_list), walker(_list_reversed)
@@ -290,17 +335,15 @@ _walk_list, _walk_list_reversed = walker(_list), walker(_list_reversed)
 @phase_kernel
 def list_within(table, begin, end, iteration):
     """Chunk by chunk, the overlapping pairs of one set of boxes."""
-    grid, order = grid_at(table, 0), address_of(table, 7)
-    whole, low, high = grid[0], grid[3], grid[4]
-    out, counts, capacity = address_of(table, 10), address_of(table, 11), size_of(table, 10) // (2 * CHUNKS)
-    n = size_of(table, 7)
+    grid, order, n = grid_at(table, 0), address_of(table, 7), size_of(table, 7)
     for chunk in range(begin, end):
-        put_long(counts, 8 * chunk, 0)
-        state = order, order, out, counts, capacity, chunk
+        scratch, (out, room), w = scratch_of(table, 10, chunk), list_of(table, 11, chunk), 0
+        state = order, order, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
-            own = level_at(whole, i)
+            own = level_at(grid[0], i)
             for k in range(own, LEVELS):
-                _walk_list(grid, k, row_at(low, i), row_at(high, i), i, k == own, state)
+                _, w = _walk_list(grid, k, row_at(grid[3], i), row_at(grid[4], i), i, k == own, state, w, scratch)
+        put_long(address_of(table, 12), 8 * chunk, w)
 
 
 @phase_kernel
@@ -308,17 +351,19 @@ def list_between(table, begin, end, iteration):
     """Chunk by chunk, the overlapping pairs of two sets: those where the first is no larger, then the others."""
     grid, order, n = grid_at(table, 0), address_of(table, 7), size_of(table, 7)
     grid_b, order_b, m = grid_at(table, SLOTS), address_of(table, SLOTS + 7), size_of(table, SLOTS + 7)
-    out, counts, capacity = address_of(table, 20), address_of(table, 21), size_of(table, 20) // (2 * CHUNKS)
     for chunk in range(begin, end):
-        put_long(counts, 8 * chunk, 0)
-        state = order, order_b, out, counts, capacity, chunk
+        scratch, (out, room), w = scratch_of(table, 20, chunk), list_of(table, 21, chunk), 0
+        state = order, order_b, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
+            low, high = row_at(grid[3], i), row_at(grid[4], i)
             for k in range(level_at(grid[0], i), LEVELS):
-                _walk_list(grid_b, k, row_at(grid[3], i), row_at(grid[4], i), i, False, state)
-        back = order_b, order, out, counts, capacity, chunk
+                _, w = _walk_list(grid_b, k, low, high, i, False, state, w, scratch)
+        state = order_b, order, out, room
         for i in range(m * chunk // CHUNKS, m * (chunk + 1) // CHUNKS):
+            low, high = row_at(grid_b[3], i), row_at(grid_b[4], i)
             for k in range(level_at(grid_b[0], i) + 1, LEVELS):
-                _walk_list_reversed(grid, k, row_at(grid_b[3], i), row_at(grid_b[4], i), i, False, back)
+                _, w = _walk_list_reversed(grid, k, low, high, i, False, state, w, scratch)
+        put_long(address_of(table, 22), 8 * chunk, w)
 
 
 @njit(cache=True, nogil=True)
@@ -375,9 +420,9 @@ def broad_phase_pairs(
     while True:
         out = np.empty(2 * CHUNKS * capacity, np.int32)
         kernel = list_within if others is None else list_between
-        Job([Phase(kernel, (*tables, out, counts), 0, CHUNKS, chunks=CHUNKS)], threads).run()
-        if counts.max() <= capacity:
+        Job([Phase(kernel, (*tables, scratch_array(), out, counts), 0, CHUNKS, chunks=CHUNKS)], threads).run()
+        if counts.max() < capacity:
             break
-        capacity = int(counts.max())
+        capacity = int(counts.max()) + 1
     lists = out.reshape(CHUNKS, capacity, 2)
     return np.concatenate([lists[c, : counts[8 * c]] for c in range(CHUNKS)])

@@ -174,7 +174,13 @@ def _any_pass(table, begin, end, iteration):
 
 # --- vertex by vertex ----------------------------------------------------------------------------------------------
 # Table: the vertices in the order of their colours, where the incidences of each begin, incidences (constraint x
-# corners + corner), then vertices, parameters, softness, λ of every incidence, q, the sums, settings, shares, operators.
+# corners + corner), then vertices, parameters, softness, λ of every incidence, q, the sums, settings, shares, operators,
+# and ω of the iterations in turn, the last of which holds for all later ones.
+
+
+@njit(inline="always")
+def weight_of(weights, iteration):
+    return weights[min(iteration, weights.shape[0] - 1)]
 
 
 def _quad_vertex(table, begin, end, iteration):
@@ -183,10 +189,11 @@ def _quad_vertex(table, begin, end, iteration):
     q, moved, settings = rows(table, 7), rows(table, 8), floats(table, 9)
     shares, operator = floats(table, 10), floats(table, 11)
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0
+    omega = weight_of(floats(table, 12), iteration)
     for place in range(begin, end):
         v = at(order, place)
         acc = load4(moved, v)
-        share = at(shares, v)
+        share = omega * at(shares, v)
         for e in range(at(starts, v), at(starts, v + 1)):
             corner, c = at(incidences, e) % 4, at(incidences, e) // 4
             xi, xj = load4(q, at(vertices, 4 * c)), load4(q, at(vertices, 4 * c + 1))
@@ -208,10 +215,11 @@ def _pair_vertex(table, begin, end, iteration):
     q, moved, settings = rows(table, 7), rows(table, 8), floats(table, 9)
     shares, operator = floats(table, 10), floats(table, 11)
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0
+    omega = weight_of(floats(table, 12), iteration)
     for place in range(begin, end):
         v = at(order, place)
         acc = load4(moved, v)
-        share = at(shares, v)
+        share = omega * at(shares, v)
         for e in range(at(starts, v), at(starts, v + 1)):
             corner, c = at(incidences, e) % 2, at(incidences, e) // 2
             xi, xj = load4(q, at(vertices, 2 * c)), load4(q, at(vertices, 2 * c + 1))
@@ -230,6 +238,7 @@ def _any_vertex(table, begin, end, iteration):
     q, moved, settings = rows(table, 7), rows(table, 8), floats(table, 9)
     shares, operator = floats(table, 10), floats(table, 11)
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0
+    omega = weight_of(floats(table, 12), iteration)
     x, g = np.empty((VERTICES, 3), np.float32), np.empty((VERTICES, 3), np.float32)
     z, p = np.empty((ROWS, 3), np.float32), np.empty((ROWS, 3), np.float32)
     for place in range(begin, end):
@@ -243,7 +252,7 @@ def _any_vertex(table, begin, end, iteration):
                 weight += q[vertices[c * VERTICES + k], 3] * square
             before = lambdas[e]
             delta = multiplier(value, weight, soft[c], before, kappa, compliant)
-            lambdas[e] = before + shares[v] * delta
+            lambdas[e] = before + omega * shares[v] * delta
             for d in range(3):
                 moved[v, d] += delta * g[corner, d]
             moved[v, 3] += value * value / np.float32(VERTICES)
@@ -342,12 +351,12 @@ def apply_steps(table, begin, end, iteration):
     The fourth lane of the sum is the vertex's part of Σ C².
     """
     order, moved, q = ints(table, 0), rows(table, 1), rows(table, 2)
-    shares, squares = floats(table, 3), doubles(table, 4)
+    shares, squares, omega = floats(table, 3), doubles(table, 4), weight_of(floats(table, 5), iteration)
     for place in range(begin, end):
         v = at(order, place)
         x = load4(q, v)
         step = load4(moved, v)
-        store4(q, v, x + (at(shares, v) * lane4(x, 3)) * xyz4(step))
+        store4(q, v, x + (omega * at(shares, v) * lane4(x, 3)) * xyz4(step))
         squares[v] = lane4(step, 3)
         store4(moved, v, make4(ZERO, ZERO, ZERO, ZERO))
 

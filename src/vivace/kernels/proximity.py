@@ -15,8 +15,10 @@ from numba import njit
 # The region of a triangle that the closest point lies in; a vertex-triangle pair only.
 INSIDE, CORNER, SIDE = 0, 1, 4  # CORNER + k: corner k; SIDE + k: the side from corner k to the next
 BORDER = 7  # an edge-edge pair whose closest points are not inside both edges, or are not unique
+ALONG = 8  # ... whose closest points are inside, but which are so nearly parallel that their ends are as near
 
 FLAT = 1e-12  # sin² below which two edges are parallel, or two sides of a triangle are one line
+PARALLEL = 1e-4  # ... below which they are nearly so: an edge's end is as near as its inside, to 1e-2 of its length
 END = 1e-4  # an edge's parameter so near 0 or 1 is its end: the pair of that vertex is there for it
 NONE, AT_START, ON_THE_WAY, UNSURE = 0, 1, 2, 3  # what `approach` finds
 TOUCH = 1 / 16  # of the thickness: nearer than this, features are on their way through each other
@@ -108,7 +110,8 @@ def between_segments(bx, by, bz, cx, cy, cz, dx, dy, dz):
     if sine > FLAT * uu * vv:
         t, r = (uw * vv - uv * vw) / sine, (uv * uw - uu * vw) / sine
         if 0 <= t <= 1 and 0 <= r <= 1:
-            return t, r, INSIDE if END < t < 1 - END and END < r < 1 - END else BORDER
+            inside = END < t < 1 - END and END < r < 1 - END
+            return t, r, BORDER if not inside else ALONG if sine <= PARALLEL * uu * vv else INSIDE
     # On a border, then: the best of the four ends. (The closest points of parallel segments are not unique; one of
     # them is at an end, too.)
     t, r = 0.0, unit_interval(-vw / vv) if vv > 0 else 0.0

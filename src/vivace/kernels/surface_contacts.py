@@ -3,8 +3,8 @@
 Reported is every pair that comes within reach in the step, but what says the same twice. Of the pairs that are
 described as they are at the start of the step,
 
-- an edge-edge pair counts only if its closest points are inside both edges: otherwise one of them is a vertex, whose
-  pair with a triangle of the other edge is at least as near;
+- an edge-edge pair counts only if its closest points are inside both edges, and these are not parallel: otherwise one
+  of the ends is a vertex whose pair with a triangle of the other edge is as near;
 - a vertex-triangle pair whose closest point is on a side or a corner counts only if that point is nearest among all
   triangles around that side or corner (otherwise the vertex is nearer to one of those, and that pair is there for it),
   and only for the first of these triangles.
@@ -17,7 +17,20 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .proximity import AT_START, CORNER, INSIDE, NONE, SIDE, UNSURE, approach, classify, length, measure, normal_of
+from .proximity import (
+    ALONG,
+    AT_START,
+    CORNER,
+    INSIDE,
+    NONE,
+    SIDE,
+    UNSURE,
+    approach,
+    classify,
+    length,
+    measure,
+    normal_of,
+)
 from .simd import at, lane4, load4, make4, store4
 from .surface_pairs import REACH, SMALLEST, THICKNESS
 from .team import doubles, floats, ints, longs, phase_kernel, rows
@@ -163,7 +176,7 @@ def touch_edges(table, begin, end, iteration):
             if found == UNSURE:
                 move = _less(_relative(s, a, b, c, d), x)
                 found, time, coefficient, z, region = approach(True, x, move, thickness, reach)
-            if found == NONE or region != INSIDE:
+            if found == NONE or (region != INSIDE and (region != ALONG or found == AT_START)):
                 continue
             n = normal_of(True, x, move, time, coefficient, z, smallest)
             if n[0] == 0 and n[1] == 0 and n[2] == 0:

@@ -10,14 +10,24 @@ import numpy as np
 from numba import njit
 
 from .addresses import address_of, float_at, int_at, put_long, row_at, size_of
-from .hash_grid import CHUNKS, LEVELS, SLOTS, grid_at, keep_pair, level_at, level_of, walker
-from .proximity import TOUCH, cross
+from .hash_grid import (
+    CHUNKS,
+    LEVELS,
+    SLOTS,
+    grid_at,
+    keep_pair,
+    level_at,
+    level_of,
+    list_of,
+    scratch_of,
+    walker,
+)
+from .proximity import PARALLEL, TOUCH, cross
 from .simd import at, dot4, lane4, load4, make4, max4, splat4, store4
 from .team import doubles, floats, ints, longs, phase_kernel, rows
 
 # Settings of a step, in float64.
 MOTION, INFLATE, REACH, THICKNESS, SMALLEST, ROUNDING, TYPICAL_SIZE, SETTINGS = 0, 3, 4, 5, 6, 7, 8, 9
-NEARLY_PARALLEL = 1e-3  # sin² below which float32 cannot tell where two edges are closest
 THIN = 1e-2  # twice the area over the longest side squared, below which float32 has no normal for a triangle
 
 
@@ -180,9 +190,10 @@ def arrange_triangles(table, begin, end, iteration):
 
 @njit(forceinline=True)
 def _may_meet(q, v, motion_v, corners, planes, speed, j, reach):
-    """Whether vertex v and the triangle at position j may come within reach."""
-    if v == int_at(corners, 3 * j) or v == int_at(corners, 3 * j + 1) or v == int_at(corners, 3 * j + 2):
-        return False
+    """1 if vertex v and the triangle at position j may come within reach, else 0; no branches, which nobody can guess.
+
+    The distance is at least that from the plane and from the furthest of the sides, together.
+    """
     d = row_at(q, v) - row_at(planes, 5 * j)
     height = (
         row_at(planes, 5 * j + 4)
@@ -191,66 +202,72 @@ def _may_meet(q, v, motion_v, corners, planes, speed, j, reach):
         + row_at(planes, 5 * j + 3) * lane4(d, 2)
     )
     over = lane4(height, 0)
-    beside = max(np.float32(0), lane4(height, 1), lane4(height, 2), lane4(height, 3))
+    beside = max(np.float32(0), max(lane4(height, 1), max(lane4(height, 2), lane4(height, 3))))
     limit = reach + motion_v + float_at(speed, j)
-    return over * over + beside * beside <= limit * limit
+    near = over * over + beside * beside <= limit * limit
+    a, b, c = int_at(corners, 3 * j), int_at(corners, 3 * j + 1), int_at(corners, 3 * j + 2)
+    return np.int64(near & (v != a) & (v != b) & (v != c))
 
 
 @njit(forceinline=True)
-def _visit_triangle(state, i, j):
-    q, vertices, motion, others, corners, planes, speed, reach, out, counts, capacity, chunk = state
+def _visit_triangle(state, i, j, w):
+    q, vertices, motion, others, corners, planes, speed, reach, out, room = state
     v = int_at(vertices, i)
-    if _may_meet(q, v, float_at(motion, i), corners, planes, speed, j, reach):
-        keep_pair(out, counts, capacity, chunk, v, int_at(others, j))
+    keep = _may_meet(q, v, float_at(motion, i), corners, planes, speed, j, reach)
+    return keep_pair(out, room, w, keep, v, int_at(others, j))
 
 
 @njit(forceinline=True)
-def _visit_vertex(state, i, j):
-    q, vertices, motion, others, corners, planes, speed, reach, out, counts, capacity, chunk = state
+def _visit_vertex(state, i, j, w):
+    q, vertices, motion, others, corners, planes, speed, reach, out, room = state
     v = int_at(vertices, j)
-    if _may_meet(q, v, float_at(motion, j), corners, planes, speed, i, reach):
-        keep_pair(out, counts, capacity, chunk, v, int_at(others, i))
+    keep = _may_meet(q, v, float_at(motion, j), corners, planes, speed, i, reach)
+    return keep_pair(out, room, w, keep, v, int_at(others, i))
 
 
 @njit(forceinline=True)
-def _clamped(x):
-    return min(max(x, np.float32(0)), np.float32(1))
+def _visit_edge(state, i, j, w):
+    """Discard edges that stay apart, and those too slow to touch whose pair says nothing: closest at an end, or parallel.
 
-
-@njit(forceinline=True)
-def _visit_edge(state, i, j):
-    """Discard edges that stay apart, and those that are closest at an end and too slow to touch in this step."""
-    order, ends, start, vector, square, speed, reach, touch, rounding, out, counts, capacity, chunk = state
-    a, b, c, d = int_at(ends, 2 * i), int_at(ends, 2 * i + 1), int_at(ends, 2 * j), int_at(ends, 2 * j + 1)
-    if a in (c, d) or b in (c, d):
-        return
-    u, v, w = row_at(vector, i), row_at(vector, j), row_at(start, j) - row_at(start, i)
-    uu, vv, uv, uw, vw = float_at(square, i), float_at(square, j), dot4(u, v), dot4(u, w), dot4(v, w)
-    sine = uu * vv - uv * uv
+    With u, v the edges and w the way between their starts, the lines are closest at t = along / sine, r = across / sine.
+    A segment that ends short of that by δt stays δt |u| sin(u, v) away from the other line, whatever the other segment.
+    Parallel edges are at least as far apart as their lines, and as the gap between their shadows on u.
+    """
+    order, ends, start, vector, square, speed, reach, touch, rounding, out, room = state
+    u, v, way = row_at(vector, i), row_at(vector, j), row_at(start, j) - row_at(start, i)
+    uu, vv, uv, uw, vw, ww = (
+        float_at(square, i),
+        float_at(square, j),
+        dot4(u, v),
+        dot4(u, way),
+        dot4(v, way),
+        dot4(way, way),
+    )
+    zero = np.float32(0)
+    sine = max(uu * vv - uv * uv, zero)
     slow = float_at(speed, i) + float_at(speed, j) + rounding
     limit = reach + slow
-    if sine > np.float32(NEARLY_PARALLEL) * uu * vv:
-        # The lines are closest at t = along / sine and r = across / sine. A segment that ends short of that by δt
-        # stays δt |u| sin(u, v) away from the other line, whatever the other segment.
-        along, across = uw * vv - uv * vw, uv * uw - uu * vw
-        short = max(-along, along - sine, np.float32(0))
-        short_too = max(-across, across - sine, np.float32(0))
-        apart = np.float32(2) * (slow + touch) * (slow + touch) + np.float32(1e-6) * dot4(w, w)
-        if short * short > apart * sine * vv or short_too * short_too > apart * sine * uu:
-            return
-        vx, vy, vz = lane4(v, 0), lane4(v, 1), lane4(v, 2)
-        nx, ny, nz = cross(lane4(u, 0), lane4(u, 1), lane4(u, 2), vx, vy, vz)
-        height = nx * lane4(w, 0) + ny * lane4(w, 1) + nz * lane4(w, 2)
-        if height * height > np.float32(1.01) * limit * limit * sine:
-            return
-    else:
-        limit += np.float32(0.05) * np.sqrt(max(uu, vv))
-        r = _clamped((uv * np.float32(0.5) - vw) / vv) if vv > 0 else np.float32(0)
-        t = _clamped((uw + uv * r) / uu) if uu > 0 else np.float32(0)
-        z = w + v * r - u * t
-        if dot4(z, z) > np.float32(1.01) * limit * limit:
-            return
-    keep_pair(out, counts, capacity, chunk, int_at(order, i), int_at(order, j))
+    apart = np.float32(2) * (slow + touch) * (slow + touch) + np.float32(1e-6) * ww
+    along, across = uw * vv - uv * vw, uv * uw - uu * vw
+    short = max(max(-along, along - sine), zero)
+    short_too = max(max(-across, across - sine), zero)
+    vx, vy, vz = lane4(v, 0), lane4(v, 1), lane4(v, 2)
+    nx, ny, nz = cross(lane4(u, 0), lane4(u, 1), lane4(u, 2), vx, vy, vz)
+    height = nx * lane4(way, 0) + ny * lane4(way, 1) + nz * lane4(way, 2)
+    crossing = (
+        (short * short <= apart * sine * vv)
+        & (short_too * short_too <= apart * sine * uu)
+        & (height * height <= np.float32(1.01) * limit * limit * sine)
+    )
+    # Of parallel edges the square of the distance is known to 0.01 of the length, so: (a + b)² <= 1.05 a² + 21 b².
+    gap = max(max(min(uw, uw + uv) - uu, -max(uw, uw + uv)), zero)
+    unsure = np.float32(1.05) * apart + np.float32(21 * 0.015**2) * max(uu, vv)
+    beside = (ww * uu - uw * uw) + gap * gap <= unsure * uu
+    parallel = sine <= np.float32(0.95 * PARALLEL) * uu * vv
+    keep = (parallel & beside) | (crossing & (not parallel))
+    a, b, c, d = int_at(ends, 2 * i), int_at(ends, 2 * i + 1), int_at(ends, 2 * j), int_at(ends, 2 * j + 1)
+    keep = keep & (a != c) & (a != d) & (b != c) & (b != d)
+    return keep_pair(out, room, w, np.int64(keep), int_at(order, i), int_at(order, j))
 
 
 _walk_triangles, _walk_vertices, _walk_edges = walker(_visit_triangle), walker(_visit_vertex), walker(_visit_edge)
@@ -262,26 +279,25 @@ def pair_vertices(table, begin, end, iteration):
     grid, n = grid_at(table, 0), size_of(table, 7)
     grid_t, order_t, m = grid_at(table, SLOTS), address_of(table, SLOTS + 7), size_of(table, SLOTS + 7)
     f = 2 * SLOTS
-    q, settings, vertices, motion = (
-        address_of(table, f),
-        doubles(table, f + 1),
-        address_of(table, f + 2),
-        address_of(table, f + 3),
-    )
+    q, settings = address_of(table, f), doubles(table, f + 1)
+    vertices, motion = address_of(table, f + 2), address_of(table, f + 3)
     corners, planes, speed = address_of(table, f + 4), address_of(table, f + 5), address_of(table, f + 6)
-    out, counts, capacity = address_of(table, f + 7), address_of(table, f + 8), size_of(table, f + 7) // (2 * CHUNKS)
     reach = np.float32(1.001 * settings[REACH] + settings[ROUNDING])
     for chunk in range(begin, end):
-        put_long(counts, 8 * chunk, 0)
-        met = 0
-        state = q, vertices, motion, order_t, corners, planes, speed, reach, out, counts, capacity, chunk
+        scratch, (out, room), w, met = scratch_of(table, f + 7, chunk), list_of(table, f + 8, chunk), 0, 0
+        state = q, vertices, motion, order_t, corners, planes, speed, reach, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
+            low, high = row_at(grid[3], i), row_at(grid[4], i)
             for k in range(level_at(grid[0], i), LEVELS):
-                met += _walk_triangles(grid_t, k, row_at(grid[3], i), row_at(grid[4], i), i, False, state)
+                more, w = _walk_triangles(grid_t, k, low, high, i, False, state, w, scratch)
+                met += more
         for i in range(m * chunk // CHUNKS, m * (chunk + 1) // CHUNKS):
+            low, high = row_at(grid_t[3], i), row_at(grid_t[4], i)
             for k in range(level_at(grid_t[0], i) + 1, LEVELS):
-                met += _walk_vertices(grid, k, row_at(grid_t[3], i), row_at(grid_t[4], i), i, False, state)
-        put_long(counts, 8 * chunk + 1, met)
+                more, w = _walk_vertices(grid, k, low, high, i, False, state, w, scratch)
+                met += more
+        put_long(address_of(table, f + 9), 8 * chunk, w)
+        put_long(address_of(table, f + 9), 8 * chunk + 1, met)
 
 
 @phase_kernel
@@ -291,15 +307,15 @@ def pair_edges(table, begin, end, iteration):
     f = SLOTS
     settings, ends, start = doubles(table, f + 5), address_of(table, f + 6), address_of(table, f + 7)
     vector, square, speed = address_of(table, f + 8), address_of(table, f + 9), address_of(table, f + 10)
-    out, counts, capacity = address_of(table, f + 11), address_of(table, f + 12), size_of(table, f + 11) // (2 * CHUNKS)
     reach, touch = np.float32(1.001 * settings[REACH]), np.float32(TOUCH * settings[THICKNESS])
     rounding = np.float32(2 * settings[ROUNDING])
     for chunk in range(begin, end):
-        put_long(counts, 8 * chunk, 0)
-        met = 0
-        state = order, ends, start, vector, square, speed, reach, touch, rounding, out, counts, capacity, chunk
+        scratch, (out, room), w, met = scratch_of(table, f + 11, chunk), list_of(table, f + 12, chunk), 0, 0
+        state = order, ends, start, vector, square, speed, reach, touch, rounding, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
-            own = level_at(grid[0], i)
+            low, high, own = row_at(grid[3], i), row_at(grid[4], i), level_at(grid[0], i)
             for k in range(own, LEVELS):
-                met += _walk_edges(grid, k, row_at(grid[3], i), row_at(grid[4], i), i, k == own, state)
-        put_long(counts, 8 * chunk + 1, met)
+                more, w = _walk_edges(grid, k, low, high, i, k == own, state, w, scratch)
+                met += more
+        put_long(address_of(table, f + 13), 8 * chunk, w)
+        put_long(address_of(table, f + 13), 8 * chunk + 1, met)

@@ -9,14 +9,14 @@ from . import measure, topology
 from .arguments import check_count, check_size
 from .mesh import Mesh
 
-# Lumps on a ball of radius 1 that make a sitting rabbit facing +z: direction, height, angular width (rad). Those off the
-# plane x = 0 are there twice, mirrored.
+# Lumps on a ball of radius 1 that make a sitting rabbit facing +z: direction, height, angular width (rad). Those off
+# the plane x = 0 are there twice, mirrored.
 _LUMPS = [
     ((0.0, 0.62, 0.78), 0.45, 0.42),  # head
     ((0.32, 0.95, 0.25), 1.15, 0.16),  # ears
-    ((0.42, -0.80, 0.62), 0.30, 0.26),  # paws
-    ((0.62, -0.60, -0.15), 0.22, 0.40),  # haunches
-    ((0.0, -0.35, -0.95), 0.30, 0.20),  # tail
+    ((0.45, -0.80, 0.60), 0.32, 0.26),  # paws
+    ((0.48, -0.80, -0.55), 0.32, 0.30),  # hind legs
+    ((0.0, -0.15, -0.98), 0.30, 0.20),  # tail
 ]
 _SURFACE_SHARE = 7  # surface vertices for each inner one: 14K and 2K in [fratarcangeli2013, Tab. 1, s1]
 _DEPTH = 1.9  # how deep the outermost inner vertices lie, in surface edges
@@ -78,7 +78,7 @@ def rabbit(surface: int = 14_002, inner: int | None = None, height: float = 1.0,
     groups = {
         "surface": np.arange(surface),
         "ears": np.flatnonzero(vertices[:, 1] > 0.8 * height),
-        "bottom": np.flatnonzero(vertices[:, 1] < 0.05 * height),
+        "bottom": np.flatnonzero(vertices[:, 1] < 0.03 * height),
     }
     return Mesh.from_tets(vertices, tets, name="rabbit", groups=groups)
 
@@ -119,8 +119,8 @@ def _evened(sphere: np.ndarray) -> np.ndarray:
 
 def _delaunay(ball: np.ndarray, surface: int, rng: np.random.Generator) -> np.ndarray:
     """Join points on the unit sphere (the first `surface`) and inside it to tetrahedra of positive volume."""
-    # With all surface points on one sphere, no Delaunay tetrahedron has four of them: that sphere is not empty. So there
-    # are no slivers in the surface. But Qhull takes minutes over points on one sphere; joggled ones cost it nothing.
+    # With all surface points on one sphere, no Delaunay tetrahedron has four of them: that sphere is not empty. So
+    # there are no slivers in the surface. But Qhull takes minutes over points on one sphere; a joggle spares it that.
     joggled = ball.copy()
     joggled[:surface] *= 1.0 - _JOGGLE * rng.random((surface, 1))
     tets = scipy.spatial.Delaunay(joggled).simplices

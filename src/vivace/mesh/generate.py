@@ -168,7 +168,12 @@ def _grid_tets(number: np.ndarray) -> np.ndarray:
 
 
 def torus(
-    major: float = 0.35, minor: float = 0.15, segments: int = 36, rings: int = 3, *, section: Sequence[int] | None = None
+    major: float = 0.35,
+    minor: float = 0.15,
+    segments: int = 36,
+    rings: int = 3,
+    *,
+    section: Sequence[int] | None = None,
 ) -> Mesh:
     """A solid torus of tetrahedra around the y axis. Groups: "surface", "top", "bottom", "core" (innermost vertices).
 

@@ -19,7 +19,7 @@ def join(meshes: Iterable[Mesh], *, name: str = "bodies") -> Mesh:
     "body-3" is all of its vertices; parts count from 0. Edges and hinges of copies that share their elements, as those
     of `Mesh.transformed` do, are found once.
     """
-    parts = [meshes] if isinstance(meshes, Mesh) else list(meshes)
+    parts: list[Mesh] = list(meshes)
     if not parts:
         raise InputError("there is nothing to join: give at least one mesh")
     for k, part in enumerate(parts):

@@ -3,7 +3,7 @@
 All corrections of a vertex are computed and summed, and the vertices of a colour move in parallel. The paper adds the
 sum as it is. A vertex that moves alone by the sum of its constraints' corrections overshoots when they agree: by
 Σ_c w_i |∇_i C|² / Σ_j w_j |∇_j C|² at most, 3 on a triangle mesh and more in a solid, and from 2 on it diverges. So the
-sum is divided by that number, taken at rest; `plain=True` is the paper's.
+sum is divided by that number, or a closer bound, taken at rest; `plain=True` is the paper's.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ import numpy as np
 from ..checks import is_number
 from ..collisions.contacts import Contacts
 from ..colouring import COLOURINGS, Colouring, colour, recolour_with
-from ..constraints import ConstraintGroup
+from ..constraints import ConstraintGroup, Role
 from ..errors import InputError
 from ..kernels.assemble import list_corners
 from ..kernels.contact import visit_contacts
 from ..kernels.positional import apply_steps
 from ..kernels.team import Phase
-from ..system import System
+from ..system import System, values
 from .base import SOLVERS
 from .ordering import morton_rank
 from .positional import Listed, PositionalSolver
 from .touching import Touching
 from .vertex_graph import vertex_graph
+
+SPARE = 1.6  # on the overshoot at rest, for what deformation adds
+RAMP, RAMP_LENGTH = 2.0, 200  # iterations in which ω gets half-way; see `vivace` for why the first must be plain
 
 
 @SOLVERS.register("pbd-vivace")
@@ -36,14 +39,14 @@ class PbdVivace(PositionalSolver):
 
     stiffness            None: compliance from the model's weights (XPBD); or the paper's stiffness, 0 to 1
     bend                 stiffness of bending, if `stiffness` is a number; None: the same
-    omega                relaxation, (0, 2)
+    omega                relaxation, (0, 2), reached after a few iterations
     plain                add the sum of the corrections as it is, as the paper does
     colouring_algorithm  name of a colouring (see `vivace list colourings`)
     """
 
     stiffness: float | None = None
     bend: float | None = None
-    omega: float = 1.0
+    omega: float = 1.8
     plain: bool = False
     colouring_algorithm: str = "brooks-vizing"
 
@@ -62,6 +65,8 @@ class PbdVivace(PositionalSolver):
         self._own_colouring = colour(*self._graph, self.colouring_algorithm, **options)
         self._rank = morton_rank(system.model.mesh.vertices)
         self._responses = response(n, groups, self.inverse_of(system), system.model.mesh.vertices)
+        k = np.arange(RAMP_LENGTH)
+        self._weights = (1.0 + (self.omega - 1.0) * k / (k + RAMP)).astype(np.float32)
         self._shares, self._squares, self._moved = np.zeros(n, np.float32), np.zeros(n), np.zeros((n, 4), np.float32)
         return [(np.arange(len(group)), np.array([0, len(group)])) for group in groups]
 
@@ -84,15 +89,15 @@ class PbdVivace(PositionalSolver):
         places = (item.place[flat // k] * k + flat % k).astype(np.int32)
         item.lambdas = np.zeros(len(places), np.float32)
         rest = (item.vertices, item.parameters, item.soft, item.lambdas, self.q, self._moved, item.settings)
-        return item.kernel(by_vertex=True), (starts, places, *rest, self._shares, item.operator)
+        return item.kernel(by_vertex=True), (starts, places, *rest, self._shares, item.operator, self._weights)
 
     def _by_colour(self, colouring: Colouring, responses: np.ndarray, more: list) -> list[Phase]:
         self.colouring = colouring
         order, pointers = colouring.order(self._rank)
-        self._shares[:] = self.omega if self.plain else self.omega / np.maximum(responses, 1.0)
+        self._shares[:] = 1.0 if self.plain else 1.0 / np.maximum(responses, 1.0)
         tables = [(kernel, (order, *table)) for kernel, table in self._visits]
         tables += [(kernel, (*table[:8], order, *table[8:])) for kernel, table in more]
-        apply = (order, self._moved, self.q, self._shares, self._squares)
+        apply = (order, self._moved, self.q, self._shares, self._squares, self._weights)
         phases = []
         for begin, end in zip(pointers[:-1].tolist(), pointers[1:].tolist(), strict=True):
             phases += [Phase(kernel, table, begin, end) for kernel, table in tables]
@@ -107,26 +112,45 @@ class PbdVivace(PositionalSolver):
             colouring = recolour_with(*self._graph, pairs.couples, last.colours, check=False, trust=True)
             starts, flat, _ = list_corners(pairs.vertices.ravel(), len(self._shares))
             responses = responses + np.bincount(pairs.vertices.ravel(), minlength=len(self._shares)) * 0.5
-            more = [(visit_contacts, (*touching.pairs, starts, flat, self._moved, self._shares))]
+            more = [(visit_contacts, (*touching.pairs, starts, flat, self._moved, self._shares, self._weights))]
         return [*self._by_colour(colouring, responses, more), *touching.against_walls()]
 
 
 def response(n: int, groups: list[ConstraintGroup], inverse: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Σ_c w_i |∇_i C|² / Σ_j w_j |∇_j C|² of every vertex, gradients as long as at rest."""
-    total = np.zeros(n)
+    """How far a vertex overshoots at most: the largest eigenvalue of Σ_c w_i ∇_i C ∇_i Cᵀ / Σ_j w_j |∇_j C|².
+
+    With gradients as at rest, where they have a direction there (`SPARE` is for what deformation changes); of others the
+    trace.
+    """
+    blocks, traces = np.zeros((n, 3, 3)), np.zeros(n)
     for group in groups:
-        w = inverse[group.vertices]
-        squares = w * gradient_squares(group, rest)
-        sums = squares.sum(axis=1, keepdims=True)
-        shares = np.divide(squares, sums, out=np.zeros_like(squares), where=sums > 0)
-        total += np.bincount(group.vertices.ravel(), shares.ravel(), minlength=n)
-    return total
+        corners, w = group.vertices.ravel(), inverse[group.vertices]
+        gradients = _gradients_at_rest(group, rest)
+        if gradients is None:
+            squares = w * (group.operator**2).sum(axis=1)
+            np.add.at(traces, corners, _shares(squares).ravel())
+            continue
+        share = _shares(w * (gradients**2).sum(axis=2))[..., None, None]
+        sizes = np.maximum((gradients**2).sum(axis=2), 1e-300)[..., None, None]
+        outer = share / sizes * gradients[..., :, None] * gradients[..., None, :]
+        for a in range(3):
+            for b in range(a, 3):
+                blocks[:, a, b] += np.bincount(corners, outer[:, :, a, b].ravel(), minlength=n)
+                blocks[:, b, a] = blocks[:, a, b]
+    return SPARE * np.linalg.eigvalsh(blocks)[:, -1] + traces
 
 
-def gradient_squares(group: ConstraintGroup, rest: np.ndarray) -> np.ndarray:
-    """|∇_k C|² (m, k) at rest; for projections, which have no direction there, Σ_r A_rk² in its place."""
-    if group.kind.evaluate is None:
-        return (group.operator**2).sum(axis=1)
-    from ..system import values
+def _shares(squares: np.ndarray) -> np.ndarray:
+    sums = squares.sum(axis=1, keepdims=True)
+    return np.divide(squares, sums, out=np.zeros_like(squares), where=sums > 0)
 
-    return (values(group, rest)[1] ** 2).sum(axis=2)
+
+def _gradients_at_rest(group: ConstraintGroup, rest: np.ndarray) -> np.ndarray | None:
+    """∇C (m, k, 3) of springs and of what is known by its value; None for other projections: they have none at rest."""
+    if group.kind.evaluate is not None:
+        return values(group, rest)[1]
+    if group.kind.role is not Role.SPRING:
+        return None
+    along = rest[group.vertices[:, 0]] - rest[group.vertices[:, 1]]
+    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-300)
+    return np.stack([along, -along], axis=1)
