@@ -11,7 +11,7 @@ sim.positions, report.sweeps, report.residual
 
 __version__ = "0.1.0"
 
-from . import mesh
+from . import collisions, mesh
 from .constraints import CONSTRAINTS, Prepared, Role, constraint
 from .errors import FileError, InputError, MissingExtraError, UnknownNameError, VivaceError
 from .materials import Cloth, Jelly, Solid, Wire
@@ -42,6 +42,7 @@ __all__ = [
     "VivaceError",
     "Wire",
     "__version__",
+    "collisions",
     "constraint",
     "mesh",
 ]

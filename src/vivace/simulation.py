@@ -4,7 +4,8 @@ mesh + materials ──► Model ──► Simulation.step()      1 predict   s 
                                                       2 collide   contacts become constraints
                                                       3 colour    only when the constraints changed
                                                       4 solve     sweeps until the budget is spent
-                                                      5 update    q, v
+                                                      5 guard     nothing has passed through anything
+                                                      6 update    q, v
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Report:
     stages    milliseconds of each stage, in order
     colours   of the constraint graph; None for solvers that do not colour
     contacts  how many the collide stage found
+    stuck     vertices that the guard had to stop from passing through a surface
     note      what the solver had to do out of the ordinary; "" when nothing
     energy    ε of the step at the result (J), computed when first asked for
     gradient  norm of ∇ε there (N), likewise; float32 positions leave about 1e-7 m x stiffness of it
@@ -55,6 +57,7 @@ class Report:
     stages: MappingProxyType[str, float]
     colours: int | None
     contacts: int
+    stuck: int
     note: str
     _system: System
     _frame: Callable[[], Frame]
@@ -307,6 +310,9 @@ class Simulation:
         outcome = self.solver.solve(self._start, self._constant, self._new, deadline)
         clock.end("solve")
 
+        stuck = self._keep_apart(contacts)
+        clock.end("guard")
+
         frame = self._frame_getter()
         self._update()
         self.frames += 1
@@ -315,7 +321,7 @@ class Simulation:
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
         return Report(
             *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages),
-            *(self.solver.colours, len(contacts), outcome.note, self.system, frame, self._q.copy()),
+            *(self.solver.colours, len(contacts), stuck, outcome.note, self.system, frame, self._q.copy()),
         )
 
     def prepare(self, *, wait: bool = False) -> bool:
@@ -341,10 +347,17 @@ class Simulation:
         if model.collisions is None:
             self._detector = None
         elif self._detector is None or self._detector.settings is not model.collisions:
-            self._detector = Detector(model.mesh, model.collisions)
+            self._detector = Detector(model.mesh, model.collisions, model.masses)
 
     def _collide(self) -> Contacts:
         return NONE if self._detector is None else self._detector.find(self._q, self._start, self.threads)
+
+    def _keep_apart(self, contacts: Contacts) -> int:
+        """Nothing has passed through anything when the step ends, however short the solver's time was."""
+        if self._detector is None:
+            return 0
+        held = self.system.pin_weight > 0
+        return self._detector.keep_apart(self._q, self._new, contacts, held, self.threads)
 
     def _predict(self) -> None:
         pinned = self.model.pinned

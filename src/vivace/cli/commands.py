@@ -11,15 +11,13 @@ from rich.text import Text
 from .. import __version__
 from ..bench import colour as colour_bench
 from ..bench import run as run_bench
-from ..bench import sweep as sweep_bench
 from ..bench.film import RUN_SUFFIXES, write_run
 from ..colouring import COLOURINGS
 from ..colouring import options_of as colouring_options
 from ..constraints import CONSTRAINTS
 from ..errors import InputError
 from ..files import check_writable
-from ..kernels.team import default_threads
-from ..scenes import SCENES, load_scene, parameters_of, summary_of
+from ..scenes import SCENES, parameters_of, summary_of
 from ..solvers import SOLVERS, make_solver, options_of
 from .arguments import budget_of, scene_of
 from .console import err, out, progress, show_json, show_table
@@ -161,32 +159,4 @@ def colour(arguments: argparse.Namespace) -> None:
     )
     if arguments.out:
         out.print(f"wrote {arguments.out}", soft_wrap=True)
-    return None
-
-
-def bench(arguments: argparse.Namespace) -> None:
-    threads = arguments.threads or sorted({1, default_threads()})
-    load_scene(arguments.target), make_solver(arguments.solver)  # complain before the progress bar
-    with progress(arguments.quiet or arguments.json) as tell:
-        rows = sweep_bench.time_sweeps(
-            *(arguments.target, threads),
-            solver=arguments.solver,
-            cold=not arguments.no_cold_start,
-            progress=tell,
-        )
-    if arguments.json:
-        return show_json(rows)
-    columns = [
-        "threads",
-        "ms_per_sweep_best",
-        "ms_per_sweep_median",
-        "ms_per_sweep_p90",
-        "cold_start_s",
-        "first_start_s",
-    ]
-    show_table(
-        f"one sweep of {arguments.target}",
-        [c.replace("_", " ") for c in columns],
-        [[row.get(c) for c in columns] for row in rows],
-    )
     return None

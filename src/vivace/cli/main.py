@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import VivaceError
-from . import commands, compare, tune
-from .arguments import add_common, add_target, list_of, natural, positive, positive_int, share
+from . import bench, commands, compare, tune
+from .arguments import add_common, add_target, natural, positive, positive_int, share
 from .console import err
 
 EXAMPLES = """examples:
@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   vivace compare tablecloth --solvers vivace,jacobi --budgets-ms 4,8 --frames 60 --out study
   vivace compare tablecloth armadillo --solvers vivace,jacobi --frame 10 --out study
   vivace bench sweep --threads 1,2
+  vivace bench pbd --scale 0.1 --passes
 """
 
 
@@ -101,19 +102,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command("tune", "find a Chebyshev solver's rho for a scene", tune.DETAILS, tune.tune)
     tune.add_arguments(sub)
 
-    sub = command(
-        "bench",
-        "time the kernels",
-        "sweep: milliseconds of one sweep, and seconds from a new process to its first frame.",
-        commands.bench,
-    )
-    sub.add_argument("what", choices=["sweep"], help="what to time")
-    sub.add_argument("--threads", type=list_of(positive_int), default=None, metavar="1,2", help="default: 1 and all")
-    sub.add_argument("--target", default="tablecloth", help="a scene (default tablecloth)")
-    sub.add_argument("--solver", default="vivace", metavar="NAME", help="e.g. vivace:refresh=0 (default vivace)")
-    sub.add_argument("--no-cold-start", action="store_true", help="skip the runs in new processes")
-    sub.add_argument("--json", action="store_true", help="print JSON and nothing else")
-    sub.add_argument("--quiet", action="store_true", help="no progress bars")
+    sub = command("bench", "time the kernels", bench.DETAILS, bench.bench)
+    bench.add_arguments(sub)
     return top
 
 

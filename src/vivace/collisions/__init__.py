@@ -1,0 +1,36 @@
+"""What bodies bump into: things that stand in a scene, and the surfaces of the bodies themselves.
+
+    from vivace.collisions import Plane, Sampled, armchair, penetration
+
+    things = [Plane(), *armchair(), Sampled.of(vv.mesh.load("statue.obj"))]  # Sphere, Box, Capsule, table, tube, too
+    model = model.collide(things, thickness=0.004, friction=(0.4, 0.3), itself=True)  # itself: cloth against cloth
+    sim = vv.Simulation(model, solver="pbd-coloured", time_step=1 / 60)  # sim.step() now keeps them apart
+    penetration(things, sim.positions).max()  # m: how deep the deepest vertex is
+
+`Walls` and `Surfaces` are the searches behind it, for use without a simulation; `crossings` finds what went through.
+"""
+
+from .crossings import crossings
+from .fields import Box, Capsule, Collider, Plane, Sphere
+from .furniture import armchair, table, tube
+from .sampled import Sampled
+from .settings import Collisions
+from .surfaces import Surfaces
+from .walls import Walls, penetration
+
+__all__ = [
+    "Box",
+    "Capsule",
+    "Collider",
+    "Collisions",
+    "Plane",
+    "Sampled",
+    "Sphere",
+    "Surfaces",
+    "Walls",
+    "armchair",
+    "crossings",
+    "penetration",
+    "table",
+    "tube",
+]

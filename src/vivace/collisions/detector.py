@@ -7,7 +7,9 @@ import numpy as np
 from ..mesh import Mesh
 from .contacts import Contacts, PairContacts, WallContacts
 from .settings import Collisions
+from .surfaces import Surfaces
 from .walls import Walls
+from .zones import Guard
 
 RECOVERY = 0.25  # share of the thickness by which a gap that is violated already recovers in a step
 
@@ -15,13 +17,12 @@ RECOVERY = 0.25  # share of the thickness by which a gap that is violated alread
 class Detector:
     """Finds the contacts of a mesh that may touch what `settings` says."""
 
-    def __init__(self, mesh: Mesh, settings: Collisions):
+    def __init__(self, mesh: Mesh, settings: Collisions, masses: np.ndarray):
         self.settings = settings
         self._walls = Walls(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
         touching = settings.itself and len(mesh.triangles) > 0
-        if touching:
-            from .surfaces import Surfaces
         self._surfaces = Surfaces(mesh.vertices, mesh.triangles, settings.thickness) if touching else None
+        self._guard = Guard(mesh, settings.thickness, masses) if touching else None
 
     def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
         """Contacts of vertices that go from q to s (n, 4)."""
@@ -34,3 +35,7 @@ class Detector:
             friction = np.tile(np.array(self.settings.friction, np.float32), (len(pair.vertices), 1))
             pairs = PairContacts(pair.vertices, pair.coefficients, pair.planes, friction)
         return Contacts(walls, pairs, RECOVERY * self.settings.thickness)
+
+    def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
+        """See to it that no surface passes through another on the way from q to x, which is changed where one would."""
+        return 0 if self._guard is None else self._guard.keep_apart(q, x, contacts, held, threads)

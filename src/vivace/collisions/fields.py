@@ -15,26 +15,13 @@ from ..kernels import distance as kernels
 from ..kernels.team import SMALL, Job, Phase, default_threads
 from ..mesh import Mesh
 from ..mesh.mesh import _numbers, _rotation
+from .settings import as_friction
 
 Friction = float | tuple[float, float] | None
 
 PLANE_SIDE = 10.0  # m: of the square that stands for a plane in pictures
 ROUND_STEPS = 12  # quads along a quarter of a circle, in pictures
 NO_SAMPLES = np.zeros(1, np.float32)
-
-
-def check_friction(friction: Any) -> tuple[float, float]:
-    """Return static and kinetic friction coefficients from one number for both, or two."""
-    pair = (friction, friction) if is_number(friction) else friction
-    if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2 or not all(map(is_number, pair)):
-        raise InputError(f"friction must be a coefficient or the pair (static, kinetic), not {friction!r}")
-    static, kinetic = map(float, pair)
-    if not 0 <= kinetic <= static:
-        raise InputError(
-            f"friction must be static >= kinetic >= 0, not static {static}, kinetic {kinetic}; "
-            "give the larger coefficient first"
-        )
-    return static, kinetic
 
 
 def check_points(points: Any) -> np.ndarray:
@@ -80,7 +67,7 @@ class Collider:
     def _settle(self, encoded: Encoded, **values: Any) -> None:
         """Store checked values in a frozen dataclass."""
         if self.friction is not None:
-            values["friction"] = check_friction(self.friction)
+            values["friction"] = as_friction(self.friction)
         for name, value in (values | {"encoded": encoded}).items():
             object.__setattr__(self, name, value)
 

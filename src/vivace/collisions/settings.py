@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,19 +36,21 @@ class Collisions:
                 )
         if not is_number(self.thickness) or not 0 < self.thickness < np.inf:
             raise InputError(f"the thickness of contacts must be positive (m), not {self.thickness!r}")
+        if not isinstance(self.itself, bool | np.bool_):
+            raise InputError(f"itself, whether the body touches itself, must be true or false, not {self.itself!r}")
         if self.stiffness is not None and not (is_number(self.stiffness) and self.stiffness > 0):
             raise InputError(f"the stiffness of contacts must be positive (N/m), not {self.stiffness!r}")
 
 
-def as_friction(value: object) -> tuple[float, float]:
-    """(static, kinetic) from one number for both, or two."""
-    pair = (value, value) if is_number(value) else value
-    if not isinstance(pair, Iterable) or isinstance(pair, str):
-        raise InputError(f"friction is a number or (static, kinetic), not {value!r}")
-    numbers = tuple(pair)
-    if len(numbers) != 2 or not all(is_number(x) and x >= 0 for x in numbers):
-        raise InputError(f"friction is a number or (static, kinetic), each zero or more, not {value!r}")
-    static, kinetic = (float(x) for x in numbers)
-    if kinetic > static:
-        raise InputError(f"kinetic friction cannot exceed static friction: {kinetic} > {static}")
+def as_friction(friction: Any) -> tuple[float, float]:
+    """Return static and kinetic friction coefficients from one number for both, or two."""
+    pair = (friction, friction) if is_number(friction) else friction
+    if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2 or not all(map(is_number, pair)):
+        raise InputError(f"friction must be a coefficient or the pair (static, kinetic), not {friction!r}")
+    static, kinetic = map(float, pair)
+    if not 0 <= kinetic <= static:
+        raise InputError(
+            f"friction must be static >= kinetic >= 0, not static {static}, kinetic {kinetic}; "
+            "give the larger coefficient first"
+        )
     return static, kinetic

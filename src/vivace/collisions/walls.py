@@ -12,7 +12,8 @@ from ..checks import is_number
 from ..errors import InputError
 from ..kernels import distance as kernels
 from ..kernels.team import Job, Phase, check_threads
-from .fields import Collider, check_friction, check_points, encode
+from .fields import Collider, check_points, encode
+from .settings import as_friction
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Walls:
         if not is_number(thickness) or not thickness > 0:
             raise InputError(f"thickness must be a positive length in metres, not {thickness!r}")
         self.thickness = float(thickness)
-        self.friction = check_friction(friction)
+        self.friction = as_friction(friction)
         self._sizes, self._shape, self._bounds, self._samples = encode(self.colliders)
         pairs = [self.friction if c.friction is None else c.friction for c in self.colliders]
         self._friction = np.array(pairs, np.float32).reshape(-1, 2)

@@ -26,7 +26,12 @@ class Attachment:
         if weights is None:
             shares = nearest_weights(rest[:, 0], rest[:, 1:])
         else:
-            shares = np.broadcast_to(np.asarray(weights, np.float64), (len(rest), 3))
+            try:
+                shares = np.broadcast_to(np.asarray(weights, np.float64), (len(rest), 3))
+            except (ValueError, TypeError):
+                raise InputError(
+                    f"the weights of an attachment are three numbers, or three for each, not {weights!r}"
+                ) from None
             if not np.allclose(shares.sum(axis=1), 1.0):
                 raise InputError("the three weights of an attachment must add up to 1")
         return Prepared(operator=np.concatenate([np.ones((len(rest), 1)), -shares], axis=1)[:, None, :])

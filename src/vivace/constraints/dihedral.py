@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels.gradients import dihedral
 from .base import Prepared, Role, constraint
 from .hinge import coefficients
 
@@ -19,7 +20,9 @@ def angles(rest):
     return np.arctan2(sine, np.einsum("mc,mc->m", n1, n2))
 
 
-@constraint("dihedral", vertices=4, rows=0, parameters=("rest_angle",), role=Role.POSITION, unit="N·m")
+@constraint(
+    "dihedral", vertices=4, rows=0, parameters=("rest_angle",), role=Role.POSITION, gradients=dihedral, unit="N·m"
+)
 class Dihedral:
     """Keeps the angle between two triangles, E = k/2 · 3|e|²/(A₁+A₂) (θ - θ₀)²; position based solvers; k in N·m."""
 

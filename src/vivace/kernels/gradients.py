@@ -13,6 +13,7 @@ from .simd import at, dot4, make4, yzx4
 
 SMALLEST = np.float32(1e-20)  # m²: what is shorter has no direction
 SIXTH = np.float32(1.0 / 6.0)
+PI, TURN = np.float32(np.pi), np.float32(2.0 * np.pi)
 
 
 @njit(inline="always")
@@ -77,3 +78,23 @@ def volume(x0, x1, x2, x3, operator, parameters, c):
     return dot4(e3, g3) - at(parameters, c), np.float32(-1.0) * (g1 + g2 + g3), g1, g2, g3
 
 
+
+
+@njit
+def dihedral(x0, x1, x2, x3, operator, parameters, c):
+    """C = θ - θ₀ and the gradient of [bridson2003, section 4]: see constraints.dihedral, of which this is the fast form."""
+    e, a, b = xyz4(x1 - x0), xyz4(x2 - x0), xyz4(x3 - x0)
+    m, n = cross4(e, a), cross4(b, e)
+    square_e, square_m, square_n = dot4(e, e), dot4(m, m), dot4(n, n)
+    zero = np.float32(0.0)
+    if min(square_e, min(square_m, square_n)) <= np.float32(1e-30):  # a triangle without area has no angle
+        return zero, zero * e, zero * e, zero * e, zero * e
+    length = np.sqrt(square_e)
+    g2, g3 = (-length / square_m) * m, (-length / square_n) * n
+    g1 = (-dot4(a, e) / square_e) * g2 + (-dot4(b, e) / square_e) * g3
+    angle = np.float32(np.arctan2(dot4(cross4(m, n), e) / length, dot4(m, n))) - at(parameters, c)
+    if angle > PI:
+        angle -= TURN
+    elif angle < -PI:
+        angle += TURN
+    return angle, np.float32(-1.0) * (g1 + g2 + g3), g1, g2, g3

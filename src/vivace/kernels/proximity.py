@@ -214,22 +214,25 @@ def approach(is_edges, x, d, thickness, reach):
         return AT_START, 0.0, c, z, region
     time, distance, near = 0.0, start, 0.0
     best, c1, z1, region1 = start, c, z, region
-    found = False
+    found, passing = False, False
     for _ in range(STEPS):
         found = found or distance < reach * (1 + GRAZE)
-        if time >= 1 or (found and distance <= touch):
+        if time >= 1 or (best <= touch and not passing):
             break
         if found:
-            time = min(1.0, time + (distance - 0.5 * touch) / speed)
+            time = min(1.0, time + max(distance - 0.5 * touch, 0.5 * touch) / speed)
         else:
             time += (distance - reach) / speed
             if time > 1:
                 return NONE, 0.0, c, z, region
         c2, z2, region2 = measure(is_edges, moved(x, d, time))
         distance = length(z2)
-        if distance < best:
+        # Edges that pass each other at an end are left to that vertex, and may meet again further on; until they are
+        # apart, z may have changed sides and does not count.
+        passing = distance <= touch and (passing or region2 == BORDER)
+        if distance < best and not passing:
             best, near, c1, z1, region1 = distance, time, c2, z2, region2
-    if start < reach and best > touch:
+    if near == 0 or (start < reach and best > touch):
         return AT_START, 0.0, c, z, region
     return ON_THE_WAY, near, c1, z1, region1
 

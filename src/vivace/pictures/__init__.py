@@ -15,6 +15,7 @@ from .plots import (
     residual_curves,
     save_figure,
 )
+from .scenery import Scenery
 
 __all__ = [
     "RENDERERS",
@@ -22,6 +23,7 @@ __all__ = [
     "Look",
     "Panel",
     "Renderer",
+    "Scenery",
     "adjacency_before_after",
     "bounds_of",
     "error_against_time",

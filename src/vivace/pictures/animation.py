@@ -19,6 +19,7 @@ from ..files import replacing
 from ..registry import Registry
 from .backends import DEFAULT_SIZE, Ground, Look, Size, ground_under, open_renderer
 from .camera import Camera, bounds_of
+from .scenery import Scenery
 
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
@@ -37,6 +38,7 @@ class DrawingOptions(TypedDict, total=False):
     colour_map: str
     colour_range: tuple[float, float] | None
     look: Look | None
+    scenery: Scenery | None
 
 
 def provenance(settings: Mapping[str, Any] | None) -> str:
@@ -132,7 +134,7 @@ def _open(
         low, high = bounds_of(frames)
         return open_renderer(triangles, (low, high), size=size, **options)
     if options.get("ground", "auto") == "auto" and isinstance(frames, Sized):
-        options = {**options, "ground": ground_under(*bounds_of(frames), camera)}
+        options = {**options, "ground": ground_under(*bounds_of(frames), camera, options.get("scenery"))}
     return open_renderer(triangles, camera, size=size, **options)
 
 

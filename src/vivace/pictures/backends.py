@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InputError
 from ..registry import Registry
 from .camera import Camera
+from .scenery import Scenery
 
 Size = tuple[int, int]
 Bounds = tuple[ArrayLike, ArrayLike]
@@ -34,6 +35,7 @@ class Look:
     back: tuple[float, float, float] = (0.90, 0.52, 0.20)
     wire: tuple[float, float, float] = (0.15, 0.19, 0.26)
     point: tuple[float, float, float] = (0.17, 0.17, 0.20)
+    scenery: tuple[float, float, float] = (0.72, 0.70, 0.68)
     sky: tuple[float, float, float] = (0.985, 0.985, 0.98)
     floor: tuple[float, float, float] = (0.90, 0.915, 0.935)
     shadow: float = 0.16
@@ -61,6 +63,7 @@ class View:
     colour_map: str = "viridis"
     colour_range: tuple[float, float] | None = None
     look: Look = field(default_factory=Look)
+    scenery: Scenery | None = None
 
     @property
     def wire_radius(self) -> float:
@@ -147,6 +150,7 @@ def open_renderer(
     colour_map: str = "viridis",
     colour_range: tuple[float, float] | None = None,
     look: Look | None = None,
+    scenery: Scenery | None = None,
 ) -> Renderer:
     """Open a renderer for one mesh.
 
@@ -154,7 +158,9 @@ def open_renderer(
     camera: a `Camera`, or the (lowest, highest) corner of everything that will be drawn.
     edges: (k, 2) vertex indices drawn as wires; points: vertex indices drawn as small dark spheres (pins).
     size: width and height in pixels. samples: supersampling per axis, 1 (quick) to 4 (smooth).
-    ground: the height that catches a soft shadow, None for no shadow; "auto" is just under the bounds.
+    ground: the height that catches a soft shadow, None for no shadow; "auto" is that of the scenery, or just under the
+        bounds.
+    scenery: what stands around and does not move; see `Scenery.of`.
     backend: a name in `RENDERERS`, or "auto" for the best one that works here; `Renderer.note` says which and why.
     """
     from . import offscreen, painter  # noqa: F401  they register themselves
@@ -166,9 +172,9 @@ def open_renderer(
         raise InputError(f"samples must be 1, 2, 3 or 4, not {samples!r}")
     if not isinstance(camera, Camera):
         low, high = (np.asarray(corner, dtype=float) for corner in camera)
-        camera = Camera.framing(low, high, aspect=size[0] / size[1])
+        camera = Camera.framing(*(scenery.frame(low, high) if scenery else (low, high)), aspect=size[0] / size[1])
         if ground == "auto":
-            ground = ground_under(low, high, camera)
+            ground = ground_under(low, high, camera, scenery)
     view = View(
         triangles=_checked_indices("triangles", triangles, 3),
         edges=_checked_indices("edges", edges, 2),
@@ -180,6 +186,7 @@ def open_renderer(
         colour_map=colour_map,
         colour_range=colour_range,
         look=look or Look(),
+        scenery=scenery,
     )
     if not (view.triangles.size or view.edges.size or view.points.size):
         raise InputError("there is nothing to draw: give triangles, edges or points")
@@ -195,11 +202,14 @@ def open_renderer(
     raise InputError("; ".join(reasons) + '; choose backend="auto" or "painter"')
 
 
-def ground_under(low: NDArray, high: NDArray, camera: Camera) -> float:
-    """A height a little under the box, measured along the camera's up."""
+def ground_under(low: NDArray, high: NDArray, camera: Camera, scenery: Scenery | None = None) -> float:
+    """The height of the ground, along the camera's up: the scenery's, or its foot, or a little under the box."""
+    if scenery is not None and scenery.ground is not None:
+        return scenery.ground
     up = np.asarray(camera.up) / np.linalg.norm(camera.up)
     lowest = np.minimum(low * up, high * up).sum()
-    return float(lowest - 0.02 * max(float(np.linalg.norm(high - low)), 1e-9))
+    under = float(lowest - 0.02 * max(float(np.linalg.norm(high - low)), 1e-9))
+    return under if scenery is None else min([under, *(scenery.boxes.reshape(-1, 3) @ up)])
 
 
 def _checked_size(size: Size) -> Size:

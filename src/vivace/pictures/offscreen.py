@@ -177,6 +177,16 @@ class PolyscopeRenderer(Renderer):
                 back_face_policy="custom",
                 back_face_color=tuple(_tint(look.back)),
             )
+        if view.scenery is not None and len(view.scenery.triangles):
+            ps.register_surface_mesh(
+                "scenery",
+                view.scenery.vertices,
+                view.scenery.triangles,
+                smooth_shade=True,
+                material="clay",
+                color=tuple(_tint(look.scenery)),
+                back_face_policy="cull",
+            )
         if len(view.edges):
             self._wires = ps.register_curve_network(
                 "wires", positions[self._nodes], self._links, color=tuple(_tint(look.wire)), material="clay"

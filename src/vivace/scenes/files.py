@@ -8,8 +8,9 @@ resolution = 50
 [mesh]
 file = "bunny.obj"                   # beside this file; or generator = "cloth" and its arguments
 tetrahedralise = true
+translate = [0, 1, 0]                # m; also rotate (axis times angle, rad) and scale
 [material]
-kind = "solid"                       # cloth, solid, wire; default by the mesh
+kind = "solid"                       # cloth, solid, jelly, wire; default by the mesh
 youngs_modulus = 1e5
 [pins]
 where = "top"                        # a group's name, indices = [...], or highest = 0.02 (share of the height)
@@ -19,7 +20,11 @@ air = 0.1
 viscosity = 0.0
 time_step = 0.0333
 
-[solver]                             # both kinds of scene
+[collisions]                         # both kinds of scene; see scenes/collisions.py
+itself = false
+[[collisions.colliders]]
+kind = "plane"
+[solver]
 name = "vivace"
 omega = 1.8
 [budget]
@@ -33,6 +38,8 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -47,11 +54,15 @@ from ..materials import MATERIALS, default_material
 from ..mesh import Mesh
 from ..model import EARTH, Model
 from ..solvers import Budget, make_solver
+from .collisions import with_collisions
 from .scene import SCENES, Scene, make_scene
+from .tables import check_known, table_of
 
-GENERATORS = {name: getattr(meshes, name) for name in ("cloth", "noodle", "bar", "cube", "torus", "ball", "body")}
+NAMES = ("cloth", "noodle", "bar", "cube", "torus", "ball", "body", "rabbit")
+GENERATORS = {name: getattr(meshes, name) for name in NAMES}
 HIGHEST = 0.02
-TABLES = {"scene", "parameters", "mesh", "material", "pins", "world", "solver", "budget", "tuned"}
+TABLES = {"scene", "parameters", "mesh", "material", "pins", "world", "collisions", "solver", "budget", "tuned"}
+PLACING = ("scale", "rotate", "translate")
 
 
 def load_scene(target: str | os.PathLike, /, **parameters) -> Scene:
@@ -91,14 +102,14 @@ def _from_toml(path: Path) -> Scene:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a valid TOML file: {error}") from error
-    _known(path, "the file", data, TABLES)
+    check_known(path, "the file", data, TABLES)
     if ("scene" in data) == ("mesh" in data):
         raise InputError(f'{path} must have either a scene = "name" line or a [mesh] table')
     if "scene" in data:
         for table in ("material", "pins", "world"):
             if table in data:
                 raise InputError(f"{path}: [{table}] belongs to a [mesh] scene; a named scene has [parameters]")
-        scene = make_scene(str(data["scene"]), **_table(path, data, "parameters"))
+        scene = make_scene(str(data["scene"]), **table_of(path, data, "parameters"))
     else:
         try:
             scene = _described(path, data)
@@ -108,26 +119,30 @@ def _from_toml(path: Path) -> Scene:
             raise InputError(f"{path}: {error}") from error
     changes: dict[str, Any] = {}
     if "solver" in data:
-        options = dict(_table(path, data, "solver"))
+        options = dict(table_of(path, data, "solver"))
         changes["solver"] = (str(options.pop("name", "auto")), options)
         make_solver(changes["solver"])  # complain now, not at the first step
     if "budget" in data:
-        budget = _table(path, data, "budget")
-        _known(path, "[budget]", budget, {"ms", "iterations", "tolerance"})
+        budget = table_of(path, data, "budget")
+        check_known(path, "[budget]", budget, {"ms", "iterations", "tolerance"})
         changes["budget"] = Budget(**budget)
     if "tuned" in data:
-        changes["tuned"] = _table(path, data, "tuned")
+        changes["tuned"] = table_of(path, data, "tuned")
         for name, rho in changes["tuned"].items():
             make_solver(f"{name}:rho={rho!r}")  # is there such a solver, and is it a ρ?
+    if "collisions" in data:  # last, because distances to a mesh take a while
+        changes["model"] = with_collisions(path, scene.model, table_of(path, data, "collisions"))
+        if "scene" in data:
+            scene.settings["collisions"] = data["collisions"]
     scene.settings["file"] = path.name
     return replace(scene, **changes)
 
 
 def _described(path: Path, data: dict) -> Scene:
-    body = _mesh(path, _table(path, data, "mesh"))
-    world = _table(path, data, "world")
-    _known(path, "[world]", world, {"gravity", "air", "viscosity", "time_step"})
-    material = _table(path, data, "material")
+    body = _mesh(path, table_of(path, data, "mesh"))
+    world = table_of(path, data, "world")
+    check_known(path, "[world]", world, {"gravity", "air", "viscosity", "time_step"})
+    material = table_of(path, data, "material")
     options = dict(material)
     kind = options.pop("kind", None)
     if kind is None and options:
@@ -136,7 +151,7 @@ def _described(path: Path, data: dict) -> Scene:
         stuff = default_material(body)
     else:
         cls = MATERIALS[str(kind)]
-        _known(path, "[material]", options, {item.name for item in fields(cls)})
+        check_known(path, "[material]", options, {item.name for item in fields(cls)})
         stuff = cls(**options)
     model = Model.of(
         body,
@@ -145,8 +160,8 @@ def _described(path: Path, data: dict) -> Scene:
         air=world.get("air", 0.0),
         viscosity=world.get("viscosity", 0.0),
     )
-    pins = _table(path, data, "pins")
-    _known(path, "[pins]", pins, {"where", "indices", "highest", "stiffness"})
+    pins = table_of(path, data, "pins")
+    check_known(path, "[pins]", pins, {"where", "indices", "highest", "stiffness"})
     stiffness = pins.get("stiffness")
     if "where" in pins:
         model = model.pin(str(pins["where"]), stiffness=stiffness)
@@ -164,30 +179,18 @@ def _mesh(path: Path, options: dict) -> Mesh:
     file, generator = options.pop("file", None), options.pop("generator", None)
     if (file is None) == (generator is None):
         raise InputError(f"{path}: [mesh] needs either a file or a generator")
+    placing = {key: options.pop(key) for key in PLACING if key in options}
     if file is not None:
-        _known(path, "[mesh]", options, {"repair", "tetrahedralise", "scale"})
-        scale = options.pop("scale", 1.0)
+        check_known(path, "[mesh]", {**options, **placing}, {"repair", "tetrahedralise", *PLACING})
         body = meshes.load(path.parent / str(file), **options)
-        return body if scale == 1.0 else body.transformed(scale=scale)
-    if not isinstance(generator, str) or generator not in GENERATORS:
+    elif not isinstance(generator, str) or generator not in GENERATORS:
         raise UnknownNameError("mesh generator", str(generator), GENERATORS)
-    try:
-        return GENERATORS[generator](**options)
-    except TypeError as error:
-        raise InputError(f"{path}: [mesh] {error}") from error
-
-
-def _table(path: Path, data: dict, name: str) -> dict:
-    table = data.get(name, {})
-    if not isinstance(table, dict):
-        raise InputError(f"{path}: {name} must be a table, written [{name}]")
-    return table
-
-
-def _known(path: Path, where: str, found: dict, known: set[str]) -> None:
-    for key in found:
-        if key not in known:
-            raise InputError(f"{path}: {where} has an unknown entry {key!r}; known: {', '.join(sorted(known))}")
+    else:
+        try:
+            body = GENERATORS[generator](**options)
+        except TypeError as error:
+            raise InputError(f"{path}: [mesh] {error}") from error
+    return body.transformed(**placing) if placing else body
 
 
 def write_tuned(path: str | os.PathLike, target: str, parameters: dict[str, object], tuned: dict[str, float]) -> None:
@@ -202,9 +205,7 @@ def write_tuned(path: str | os.PathLike, target: str, parameters: dict[str, obje
         data = tomllib.loads("\n".join(lines))
         tuned = {**data.get("tuned", {}), **tuned}
         lines = _without_table(lines, "tuned")
-        file = data.get("mesh", {}).get("file")
-        if file is not None:
-            lines = _with_mesh(lines, str(file), _seen_from(path, source.parent / str(file)))
+        lines = _with_files(lines, lambda file: _seen_from(path, source.parent / file))
     else:
         lines = ["[mesh]", f"file = {json.dumps(_seen_from(path, source))}", "", "[pins]", f"highest = {HIGHEST}"]
     lines += ["", "[tuned]", *(f"{json.dumps(name)} = {rho!r}" for name, rho in tuned.items()), ""]
@@ -216,19 +217,28 @@ def _seen_from(path: str | os.PathLike, file: Path) -> str:
     return os.path.relpath(file.resolve(), Path(path).resolve().parent)
 
 
-def _with_mesh(lines: list[str], old: str, new: str) -> list[str]:
-    """A TOML file's lines with another file for its mesh, where that is another."""
-    if os.path.normpath(old) == new:
-        return lines
+def _with_files(lines: list[str], rename: Callable[[str], str]) -> list[str]:
+    """A TOML file's lines with other names for the mesh files in it, where those differ."""
     changed, table = list(lines), ""
     for k, line in enumerate(lines):
         if line.lstrip().startswith("["):
             table = line.partition("#")[0].strip()
-        if table == "[mesh]" and line.partition("=")[0].strip() == "file":
-            changed[k] = f"file = {json.dumps(new)}"
-    if tomllib.loads("\n".join(changed)).get("mesh", {}).get("file") != new:
-        raise InputError(f"cannot tell where the file names its mesh {old!r}; let --out be in the same folder")
+        if table in ("[mesh]", "[[collisions.colliders]]") and line.partition("=")[0].strip() == "file":
+            with suppress(tomllib.TOMLDecodeError):
+                old = str(tomllib.loads(line)["file"])
+                if rename(old) != os.path.normpath(old):
+                    changed[k] = f"file = {json.dumps(rename(old))}"
+    for old, new in zip(_files(lines), _files(changed), strict=True):
+        if os.path.normpath(new) != rename(old):
+            raise InputError(f"cannot tell where the file names its mesh {old!r}; let --out be in the same folder")
     return changed
+
+
+def _files(lines: list[str]) -> list[str]:
+    """The mesh files that a TOML file names."""
+    data = tomllib.loads("\n".join(lines))
+    tables = [data.get("mesh", {}), *data.get("collisions", {}).get("colliders", [])]
+    return [str(table["file"]) for table in tables if "file" in table]
 
 
 def _without_table(lines: list[str], name: str) -> list[str]:

@@ -19,7 +19,9 @@ from .papers import GAP, SOLVER, check_scale, sheet_thickness
 from .scene import SCENES, Scene
 
 NOODLE = (8, 75)  # vertices across and along: 50 noodles have 30,000
+SLIM = 0.6  # width of a cell for its length
 GOLDEN = math.pi * (3 - math.sqrt(5))  # rad: turned by it, no two layers lie along each other
+TILT = 0.7  # rad: of the layers of noodles
 CLOTHS = 9
 CLOTH = 78  # vertices along a side: 36K constraints
 
@@ -40,7 +42,7 @@ def noodles(
     30K vertices, 52K triangles, 82K springs and 74K hinges. `scale` changes how many noodles there are.
     """
     count = max(1, round(50 * check_scale(scale)))
-    edge = length / (NOODLE[1] - 1)
+    edge = SLIM * length / (NOODLE[1] - 1)  # across; those along are longer
     thickness = sheet_thickness(edge)
     width = (NOODLE[0] - 1) * edge
     one = mesh.noodle(length, width, NOODLE[1], across=NOODLE[0], plane="horizontal")
@@ -49,10 +51,12 @@ def noodles(
     for k in range(count):
         layer, place = divmod(k, together)
         beside = (place - 0.5 * (together - 1)) * (1.2 * width + thickness)
-        height = 0.3 * length + layer * (thickness + GAP)
         turned = one.transformed(translate=(beside, 0, 0)).transformed(rotate=(0, GOLDEN * layer, 0))
-        strips.append(turned.transformed(translate=(0, height, 0)))
-    model = Model.of(mesh.join(strips, name="noodles"), Cloth(density, stretch, bend, bending="dihedral"), air=air)
+        strips.append(turned.transformed(translate=(0, layer * (thickness + GAP), 0)))
+    # All layers are tilted together and stay apart; lying flat, they would not make a heap but a mat.
+    bundle = mesh.join(strips, name="noodles").transformed(rotate=(TILT, 0, 0))
+    bundle = bundle.transformed(translate=(0, 0.1 * length - float(bundle.bounds[0, 1]), 0))
+    model = Model.of(bundle, Cloth(density, stretch, bend, bending="dihedral"), air=air)
     model = model.collide([Plane()], thickness=thickness, friction=friction, itself=True)
     return Scene(
         "noodles", model, time_step, solver=SOLVER, budget=Budget(iterations=8), frames=240, view=(0.6, 0.6, 1.0)

@@ -74,9 +74,9 @@ def s1(
     stretch: float = 1e4,
     volume: float = 1e5,
     bend: float = 1e-3,
-    air: float = 0.5,
+    air: float = 1.0,
     friction: float = 0.3,
-    time_step: float = 1 / 60,
+    time_step: float = 1 / 120,
     seed: int = 0,
 ) -> Scene:
     """A rabbit flattened to the ground restores its shape [fratarcangeli2013, scene s1, Fig. 6].

@@ -38,4 +38,5 @@ class Pbd(PositionalSolver):
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
         touching = Touching(contacts, contacts.pairs, previous, self.q, self.threads)
         everything = np.array([0, len(contacts.pairs)])
-        return [*self._phases, *touching.in_place(everything, serial=True), *touching.against_walls()]
+        self.contact_phases = [*touching.in_place(everything, serial=True), *touching.against_walls()]
+        return [*self._phases, *self.contact_phases]

@@ -115,8 +115,9 @@ class PbdColoured(PositionalSolver):
         pairs = contacts.pairs.ordered(order)
         touching = Touching(contacts, pairs, previous, self.q, self.threads)
         passes = touching.in_place(np.concatenate([[0], np.cumsum(sizes)]))
+        self.contact_phases = [*(p for p in passes if p.end > p.begin), *touching.against_walls()]
         if not self.together:
-            return [*self._phases, *(p for p in passes if p.end > p.begin), *touching.against_walls()]
+            return [*self._phases, *self.contact_phases]
         mixed: list[Phase] = []
         own = self._by_colour()
         for k in range(max(len(own), len(passes))):

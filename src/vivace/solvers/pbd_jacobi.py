@@ -103,10 +103,12 @@ class PbdJacobi(PositionalSolver):
         touching = Touching(contacts, pairs, previous, self.q, self.threads)
         slot_at, _, slot_of = list_corners(pairs.vertices.ravel(), n)
         self._share(self._own + np.diff(slot_at))
-        passes = list(self._passes)
+        passes, mine = list(self._passes), list[Phase]()
         if len(pairs):
             slots = np.zeros((len(slot_of), 4), np.float32)
             table = (*touching.pairs, slot_of, slots, self._shares)
-            passes.append(Phase(push_contacts_apart, table, 0, len(pairs)))
-            passes.append(Phase(gather_steps, (slot_at, slots, self._step), 0, n))
-        return [*self._before, *passes, self._gather, *self._after, *touching.against_walls()]
+            mine.append(Phase(push_contacts_apart, table, 0, len(pairs)))
+            mine.append(Phase(gather_steps, (slot_at, slots, self._step), 0, n))
+        walls, add = touching.against_walls(), Phase(add_correction, (self.q, self._step), 0, n)
+        self.contact_phases = [*self._before, *mine, add, *walls]
+        return [*self._before, *passes, *mine, self._gather, *self._after, *walls]

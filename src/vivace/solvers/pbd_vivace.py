@@ -76,7 +76,7 @@ class PbdVivace(PositionalSolver):
 
     def iteration(self) -> list[Phase]:
         self._visits = [self._visit(item) for item in self.listed]
-        return self._by_colour(self._own_colouring, self._responses, [])
+        return self._by_colour(self._own_colouring, self._responses, self._visits, [])
 
     def partial_sums(self) -> list[np.ndarray]:
         return [self._squares]
@@ -91,11 +91,11 @@ class PbdVivace(PositionalSolver):
         rest = (item.vertices, item.parameters, item.soft, item.lambdas, self.q, self._moved, item.settings)
         return item.kernel(by_vertex=True), (starts, places, *rest, self._shares, item.operator, self._weights)
 
-    def _by_colour(self, colouring: Colouring, responses: np.ndarray, more: list) -> list[Phase]:
+    def _by_colour(self, colouring: Colouring, responses: np.ndarray, visits: list, more: list) -> list[Phase]:
         self.colouring = colouring
         order, pointers = colouring.order(self._rank)
         self._shares[:] = 1.0 if self.plain else 1.0 / np.maximum(responses, 1.0)
-        tables = [(kernel, (order, *table)) for kernel, table in self._visits]
+        tables = [(kernel, (order, *table)) for kernel, table in visits]
         tables += [(kernel, (*table[:8], order, *table[8:])) for kernel, table in more]
         apply = (order, self._moved, self.q, self._shares, self._squares, self._weights)
         phases = []
@@ -113,7 +113,10 @@ class PbdVivace(PositionalSolver):
             starts, flat, _ = list_corners(pairs.vertices.ravel(), len(self._shares))
             responses = responses + np.bincount(pairs.vertices.ravel(), minlength=len(self._shares)) * 0.5
             more = [(visit_contacts, (*touching.pairs, starts, flat, self._moved, self._shares, self._weights))]
-        return [*self._by_colour(colouring, responses, more), *touching.against_walls()]
+        walls = touching.against_walls()
+        phases = [*self._by_colour(colouring, responses, self._visits, more), *walls]
+        self.contact_phases = [*self._by_colour(colouring, responses, [], more), *walls]
+        return phases
 
 
 def response(n: int, groups: list[ConstraintGroup], inverse: np.ndarray, rest: np.ndarray) -> np.ndarray:

@@ -1,0 +1,69 @@
+"""Nothing passes through anything: the check after a solver, and what is done about what it finds.
+
+A solver that stops in time may leave contacts violated. Surfaces that would pass through each other on the straight way
+of a step, and all that touches them, become an impact zone, which finishes the step with one common displacement
+[provot1997, bridson2002, section 7.5; here without its rotation]: inside it nothing moves relative to anything else, so
+nothing crosses there. Zones grow until nothing crosses anywhere. What did not cross when the step began does not when
+it ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from ..kernels.zones import common_displacements, displace, violated
+from ..mesh import Mesh
+from .contacts import Contacts
+from .surfaces import Surfaces
+
+SHARE = 0.25  # of the thickness: pairs that get nearer than this are looked at
+TOUCH = 1 / 16  # of that: nearer, they are taken to be on their way through each other (kernels.proximity.TOUCH)
+ROUNDS = 16  # then everything stays where it was
+
+
+class Guard:
+    """Checks the way of a whole step, and keeps apart what would cross on it."""
+
+    def __init__(self, mesh: Mesh, thickness: float, masses: np.ndarray):
+        self._masses = masses
+        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, SHARE * thickness, margin=0.0)
+        self._least = TOUCH * SHARE * thickness
+
+    def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
+        """Change x, (n, 4) float32, where the way from q to it would lead through a surface; how many vertices.
+
+        `held`: (n,) bool, vertices that are where somebody holds them, and stay there.
+        """
+        if not np.isfinite(x).all():
+            return 0
+        wanted, n = x.copy(), len(x)
+        links: list[np.ndarray] = []
+        zone = np.full(n, -1, np.int32)
+        for _ in range(ROUNDS):
+            found = self._surfaces.find(q, x, threads)
+            bad = violated(found.vertices, found.coefficients, found.planes, x, self._least)
+            if not bad.any():
+                return int(np.count_nonzero(zone >= 0))
+            corners, a = found.vertices[bad], found.coefficients[bad]
+            first = corners[np.arange(len(a)), np.argmax(a != 0, axis=1)]
+            new = np.stack([np.broadcast_to(first[:, None], corners.shape)[a != 0], corners[a != 0]], axis=1)
+            if links and (zone[new[:, 0]] == zone[new[:, 1]]).all() and (zone[new[:, 0]] >= 0).all():
+                break  # all of it is in zones already, held vertices among them: no displacement parts these
+            links.append(new)
+            pairs = np.concatenate(links)
+            used, index = np.unique(pairs, return_inverse=True)
+            index = index.reshape(-1, 2)
+            graph = coo_matrix((np.ones(len(index)), (index[:, 0], index[:, 1])), shape=(len(used), len(used)))
+            count, label = connected_components(graph, directed=False)
+            zone[:] = -1
+            zone[used] = label
+            walls = contacts.walls
+            d = common_displacements(
+                zone, count, self._masses, held, q, wanted, walls.vertices, walls.planes
+            )
+            x[:] = wanted
+            displace(zone, d, held, q, x)
+        x[~held] = q[~held]
+        return n

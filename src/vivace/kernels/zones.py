@@ -1,0 +1,67 @@
+"""Passes over impact zones: groups of vertices that finish a step with one common displacement."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def violated(vertices, coefficients, planes, x, least):
+    """Contacts whose separation along their normal is below `least` at x; (n, 4) float32 rows."""
+    out = np.zeros(vertices.shape[0], np.bool_)
+    for c in range(vertices.shape[0]):
+        along = 0.0
+        for k in range(4):
+            v, a = vertices[c, k], np.float64(coefficients[c, k])
+            for d in range(3):
+                along += a * np.float64(planes[c, d]) * np.float64(x[v, d])
+        out[c] = along < least
+    return out
+
+
+@njit(cache=True, nogil=True)
+def common_displacements(zone, count, masses, held, q, x, wall_vertices, wall_planes):
+    """Mean displacement of each zone, by mass; that of a held vertex if there is one; kept out of walls.
+
+    zone: (n,) number of a vertex's zone, -1 for none. A wall asks of a displacement no more than to stay where the step
+    began, should that be behind it.
+    """
+    d, total, fixed = np.zeros((count, 3)), np.zeros(count), np.zeros(count, np.bool_)
+    for v in range(zone.shape[0]):
+        z = zone[v]
+        if z < 0 or (fixed[z] and not held[v]):
+            continue
+        if held[v] and not fixed[z]:
+            fixed[z], total[z] = True, 0.0
+            d[z, 0] = d[z, 1] = d[z, 2] = 0.0
+        total[z] += masses[v]
+        for k in range(3):
+            d[z, k] += masses[v] * (np.float64(x[v, k]) - np.float64(q[v, k]))
+    for z in range(count):
+        for k in range(3):
+            d[z, k] /= total[z]
+    for _ in range(8):
+        for c in range(wall_vertices.shape[0]):
+            v = wall_vertices[c]
+            z = zone[v]
+            if z < 0 or fixed[z]:
+                continue
+            along, before = 0.0, 0.0
+            for k in range(3):
+                along += wall_planes[c, k] * d[z, k]
+                before += np.float64(wall_planes[c, k]) * np.float64(q[v, k])
+            missing = min(0.0, wall_planes[c, 3] - before) - along
+            if missing > 0:
+                for k in range(3):
+                    d[z, k] += missing * wall_planes[c, k]
+    return d
+
+
+@njit(cache=True, nogil=True)
+def displace(zone, d, held, q, x):
+    """x = q + the displacement of the zone, for all vertices in one."""
+    for v in range(zone.shape[0]):
+        if zone[v] >= 0 and not held[v]:
+            for k in range(3):
+                x[v, k] = np.float32(np.float64(q[v, k]) + d[zone[v], k])

@@ -1,0 +1,91 @@
+"""The [collisions] table of a scene file: what stands in the scene, and how bodies touch it and each other.
+
+[collisions]
+thickness = 0.004                    # m
+friction = [0.5, 0.3]                # static and kinetic, or one number for both
+itself = true                        # cloth against cloth, body against body
+[[collisions.colliders]]
+kind = "sphere"                      # and its parameters, those of `vivace.collisions`
+centre = [0, 0.5, 0]
+radius = 0.2
+[[collisions.colliders]]
+kind = "mesh"
+file = "statue.obj"                  # beside this file
+spacing = 0.01                       # m
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from .. import mesh as meshes
+from ..collisions import Box, Capsule, Collider, Plane, Sampled, Sphere, armchair, table, tube
+from ..errors import InputError, UnknownNameError
+from ..model import Model
+from .tables import check_known
+
+KEYS = ("thickness", "friction", "itself", "stiffness", "colliders")
+
+
+def _sampled(
+    folder: Path,
+    file: str,
+    spacing: float | None = None,
+    friction: Any = None,
+    scale: Any = 1.0,
+    rotate: Any = None,
+    translate: Any = (0.0, 0.0, 0.0),
+) -> Collider:
+    surface = meshes.load(folder / str(file)).transformed(scale=scale, rotate=rotate, translate=translate)
+    return Sampled.of(surface, spacing, friction=friction)
+
+
+KINDS: dict[str, Callable[..., Collider | Iterable[Collider]]] = {
+    "plane": Plane,
+    "sphere": Sphere,
+    "box": Box,
+    "capsule": Capsule,
+    "mesh": _sampled,
+    "armchair": armchair,
+    "table": table,
+    "tube": tube,
+}
+
+
+def with_collisions(path: Path, model: Model, settings: dict) -> Model:
+    """The model with what a file's [collisions] table describes; whatever it touched before is forgotten."""
+    check_known(path, "[collisions]", settings, KEYS)
+    rows = settings.get("colliders", [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{path}: colliders must be tables, each written [[collisions.colliders]]")
+    made = [collider for number, row in enumerate(rows, 1) for collider in _colliders(path, number, row)]
+    options = {key: value for key, value in settings.items() if key != "colliders"}
+    try:
+        return model.collide(made, **options)
+    except InputError as error:
+        raise InputError(f"{path}: [collisions] {error}") from error
+
+
+def _colliders(path: Path, number: int, row: dict) -> list[Collider]:
+    options = dict(row)
+    kind = options.pop("kind", None)
+    if kind is None:
+        raise InputError(f"{path}: collider {number} needs a kind: {', '.join(KINDS)}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise UnknownNameError("kind of collider", str(kind), KINDS)
+    where = f"collider {number}, a {kind},"
+    parameters = {name: known for name, known in inspect.signature(KINDS[kind]).parameters.items() if name != "folder"}
+    check_known(path, where, options, parameters)
+    missing = [name for name, known in parameters.items() if known.default is known.empty and name not in options]
+    if missing:
+        raise InputError(f"{path}: {where} needs {' and '.join(missing)}")
+    if kind == "mesh":
+        options["folder"] = path.parent
+    try:
+        made = KINDS[kind](**options)
+    except InputError as error:
+        raise InputError(f"{path}: {where} cannot be made: {error}") from error
+    return [made] if isinstance(made, Collider) else list(made)

@@ -1,0 +1,27 @@
+"""What the tables of a scene file may contain, and what is said about those that contain something else."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..errors import InputError
+
+
+def table_of(path: Path, data: dict, name: str) -> dict:
+    """The table of that name; empty where there is none."""
+    table = data.get(name, {})
+    if not isinstance(table, dict):
+        raise InputError(f"{path}: {name} must be a table, written [{name}]")
+    return table
+
+
+def check_known(path: Path, where: str, found: dict, known: Iterable[str]) -> None:
+    """Refuse entries that mean nothing: most are misspelt."""
+    known = sorted(known)
+    for key in found:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise InputError(f"{path}: {where} has an unknown entry {key!r}; known: {', '.join(known)}{hint}")
