@@ -124,14 +124,18 @@ class Model:
         friction: float | tuple[float, float] = 0.3,
         itself: bool = True,
         stiffness: float | None = None,
+        guard: bool = True,
     ) -> Model:
         """Let the body touch `colliders` (vivace.collisions) and, with `itself`, its own surface and other bodies.
 
         `thickness`: the distance that contacts keep (m). `friction`: Coulomb's coefficient, or (static, kinetic).
-        `stiffness` of contacts in projective dynamics (N/m), by default that of pins; position based solvers have none.
+        `stiffness` of contacts in projective dynamics (N/m), by default that of the vertices in contact; position based
+        solvers have none. `guard`: check after every solve that no surface has passed through another, and keep apart
+        what would; costs about as much as finding the contacts.
         """
         touching = tuple(colliders) if isinstance(colliders, Iterable) else (colliders,)
-        return replace(self, collisions=Collisions(touching, thickness, as_friction(friction), itself, stiffness))
+        settings = Collisions(touching, thickness, as_friction(friction), itself, stiffness, guard)
+        return replace(self, collisions=settings)
 
     def pin(
         self,

@@ -99,7 +99,12 @@ class Report:
 
     @cached_property
     def relative_error(self) -> float:
-        """Against the converged minimum of this step: takes seconds, see `vivace.solvers.reference`."""
+        """Against the converged minimum of this step: takes seconds, see `vivace.solvers.reference`.
+
+        NaN with contacts: friction has no potential, so there is no such minimum.
+        """
+        if self.contacts:
+            return float("nan")
         return relative_error(self._system, self.frame, self.positions.astype(np.float64))
 
 

@@ -9,7 +9,6 @@ from vivace.collisions.surfaces import Surfaces
 from vivace.errors import InputError
 from vivace.kernels.hash_grid import SCRATCH, broad_phase_pairs
 from vivace.kernels.proximity import ALONG, AT_START, CORNER, INSIDE, NONE, SIDE, approach, measure
-from vivace.mesh import topology
 
 THICKNESS = 0.05
 
@@ -42,7 +41,7 @@ def pile(layers: int, k: int, gap: float, spacing: float, seed: int = 0, noise: 
     return x + noise * rng.standard_normal(x.shape), np.concatenate(triangles)
 
 
-# --- the grid -----------------------------------------------------------------------------------------------------------
+# --- the grid -------------------------------------------------------------------------------------------------------
 
 
 def brute_pairs(lower: np.ndarray, upper: np.ndarray, other_lower: np.ndarray, other_upper: np.ndarray) -> np.ndarray:
@@ -107,7 +106,7 @@ def test_boxes_in_one_cell_and_in_a_line():
     assert len(broad_phase_pairs(points, points)) == 45
 
 
-# --- contacts -------------------------------------------------------------------------------------------------------------
+# --- contacts ---------------------------------------------------------------------------------------------------------
 
 
 def twin(surfaces: Surfaces, q: np.ndarray, s: np.ndarray) -> dict[tuple, tuple]:
@@ -273,7 +272,7 @@ def test_planes_of_a_pile():
     """Flat cloths, 1.2 thicknesses apart: every normal is vertical, every gap the thickness, and n · z the distance."""
     x, triangles = pile(3, 12, 1.2 * THICKNESS, 0.1)
     q = rows(x)
-    s = rows(x + [0.0, -0.3, 0.0])
+    s = rows(x - np.array([0.0, 0.3, 0.0]))
     found = Surfaces(x, triangles, THICKNESS).find(q, s, 2)
     assert 0 < found.vertex_triangle < len(found)
     np.testing.assert_allclose(found.planes[:, 3], THICKNESS, rtol=1e-6)

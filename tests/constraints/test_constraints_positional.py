@@ -285,20 +285,26 @@ def test_weld_pulls_two_vertices_together():
     assert group.kind.role is Role.QUADRATIC
 
 
-@pytest.mark.parametrize("solver", ["vivace", "pbd-coloured"])
-def test_welds_and_attachments_hold_in_both_kinds_of_solvers(solver):
-    """At rest they carry what hangs on them: k Σ_c A_c x = -m g, to 1% of the weight; air brings it to rest."""
+@pytest.mark.parametrize(("solver", "sideways"), [("vivace", 0.01), ("pbd-coloured", 0.1)])
+def test_welds_and_attachments_hold_in_both_kinds_of_solvers(solver, sideways):
+    """At rest they carry what hangs on them: k Σ_c A_c x = -m g, to 1% of the weight; air brings it to rest.
+
+    Sideways a position based solver leaves more: λ is one number for C = ‖A x‖, whose gradient turns on the way from
+    the prediction, h² g = 1 cm below, to the result, where C is 1 cm too; so its rest is not quite that of the energy.
+    """
     sheet = vv.mesh.cloth(3, 3, width=0.2, height=0.2, plane="vertical")
     both = vv.mesh.join([sheet, sheet.transformed(translate=(0, -0.3, 0))])
     model = vv.Model.of(both, vv.Cloth(density=10.0, stretch=500.0), air=5.0).pin(range(9))
     weight = float(model.masses[9:].sum()) * 9.81
-    model = model.constrain("weld", [[9, 6]], 200.0).constrain("attachment", [[11, 8, 7, 5]], 200.0)
+    model = model.constrain("weld", [[9, 6], [11, 8]], 200.0).constrain("attachment", [[10, 7, 6, 4]], 200.0)
     sim = vv.Simulation(model, solver=solver, budget=vv.Budget(iterations=40), threads=1)
     for _ in range(300):
         sim.step()
     x = sim.positions.astype(float)
     held = [np.einsum("mk,mkc->mc", group.operator[:, 0], x[group.vertices]) for group in model.groups[-2:]]
-    np.testing.assert_allclose(200.0 * np.sum(held, axis=(0, 1)), [0, -weight, 0], atol=0.01 * weight)
+    pull = 200.0 * np.concatenate(held).sum(axis=0)
+    assert pull[1] == pytest.approx(-weight, rel=0.01)
+    np.testing.assert_allclose(pull[[0, 2]], 0, atol=sideways * weight)
 
 
 # --- registering one's own --------------------------------------------------------------------------------------------

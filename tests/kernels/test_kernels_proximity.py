@@ -179,7 +179,7 @@ def test_distance_is_lipschitz():
 
 
 def test_a_vertex_shot_through_a_triangle():
-    """From 10 above to 10 below in one step: found at the plane, where it crosses, with the normal towards its start."""
+    """From 10 above to 10 below in one step: found where it crosses the plane, with the normal towards its start."""
     x = (-1.0, -10.0, -1.0, 1.0, -10.0, -1.0, 0.0, -10.0, 2.0)  # the triangle lies 10 below the vertex
     d = (0.0, 20.0, 0.0) * 3
     found, time, c, z, region = approach(False, x, d, 0.01, 0.015)

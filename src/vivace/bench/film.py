@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import MissingExtraError
 from ..files import replacing
-from ..pictures import Camera, bounds_of, save_animation, save_picture
+from ..pictures import Camera, Look, Scenery, body_colours, bounds_of, save_animation, save_picture
 from .run import Progress, Run
 
 RUN_SUFFIXES = (".mp4", ".gif", ".png", ".npz")
@@ -32,16 +32,25 @@ def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tu
         return [], ["the simulation did not stay finite: no picture was drawn"]
     mesh, frames, h = run.sim.model.mesh, run.positions, run.sim.system.h
     triangles = mesh.triangles if len(mesh.triangles) else None
+    collisions = run.sim.model.collisions
+    scenery = Scenery.of(collisions.colliders, *bounds_of(frames)) if collisions else None
+
+    def camera(shown: list[np.ndarray]) -> Camera:
+        low, high = bounds_of(shown)
+        return Camera.framing(*(scenery.frame(low, high) if scenery else (low, high)), direction=run.scene.view)
+
     common: dict[str, Any] = {
         "edges": None if len(mesh.triangles) else mesh.edges,
         "points": run.sim.model.pinned,
-        "camera": Camera.framing(*bounds_of(frames[-1:]), direction=run.scene.view),
+        "colours": body_colours(mesh.groups, mesh.n_vertices, Look().front),
+        "scenery": scenery,
+        "camera": camera(frames[-1:]),
         "settings": run.settings(),
     }
     picture = target if suffix == ".png" else target.with_suffix(".png")
     written, notes = [picture], {save_picture(picture, frames[-1], triangles, **common)}
     if suffix != ".png":
-        common["camera"] = Camera.framing(*bounds_of(frames), direction=run.scene.view)
+        common["camera"] = camera(frames)
         every, common["fps"] = _pace(h, suffix)
         if progress is not None:
             common["progress"] = lambda done, total: progress("drawing", done, total)

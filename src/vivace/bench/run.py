@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .. import __version__
+from ..constraints import Role
 from ..errors import InputError
 from ..scenes import Scene
 from ..simulation import Report, Simulation
@@ -39,6 +40,8 @@ class Run:
     positions: list[np.ndarray] = field(default_factory=list)  # (n, 3) float32 after each frame, if recorded
     gradients: dict[int, float] = field(default_factory=dict)  # frame -> norm of ∇ε relative to the first guess's
     notes: dict[str, int] = field(default_factory=dict)  # what the solver reported -> in how many frames
+    trace: dict[str, np.ndarray] = field(default_factory=dict)  # contacts, colours, stuck vertices of every frame
+    stages_ms: dict[str, np.ndarray] = field(default_factory=dict)  # of every frame
 
     def summary(self) -> dict[str, object]:
         """The figures of the run under the names that scripts rely on."""
@@ -49,7 +52,7 @@ class Run:
             "ms_per_frame_median": median(self.ms),
             "ms_per_frame_p99": percentile(self.ms, 99),
             "ms_per_sweep_median": median(self.ms_per_sweep),
-            "colours": self.sim.colouring.count if self.sim.colouring else None,
+            "colours": self.sim.solver.colours,
             "relative_error_median": median(list(self.errors.values())),
             "stretch_mean": float(np.mean(late)) if late is not None and len(late) else None,
             "finite": self.finite,
@@ -60,8 +63,23 @@ class Run:
             "tets": len(self.sim.model.mesh.tets),
             "constraints": {g.kind.name: len(g) for g in self.sim.model.groups},
             "stages_ms_median": self.stages,
+            **self._touching(),
             "warm_up_s": self.warm_up_s,
             "settings": self.settings(),
+        }
+
+    def _touching(self) -> dict[str, object]:
+        """How many contacts there were, and what colours and recolouring came of them; for models that may touch."""
+        if self.scene.model.collisions is None:
+            return {}
+        colours = self.trace["colours"]
+        return {
+            "contacts_median": median(self.trace["contacts"]),
+            "contacts_most": int(self.trace["contacts"].max()),
+            "colours_least": int(colours.min()),
+            "colours_most": int(colours.max()),
+            "recolouring_ms_median": median(self.stages_ms["colour"]),
+            "stuck_most": int(self.trace["stuck"].max()),
         }
 
     def settings(self) -> dict[str, object]:
@@ -96,7 +114,7 @@ def run(
     """Simulate `frames` steps, warm; measure the relative error of `error_samples` of them afterwards."""
     frames = scene.frames if frames is None else frames
     if error_samples is None:
-        error_samples = 5 if scene.model.n <= LARGEST_FOR_ERROR else 0
+        error_samples = 5 if scene.model.n <= LARGEST_FOR_ERROR and _has_minimum(scene) else 0
     if frames < 1:
         raise InputError(f"a run needs at least one frame, not frames={frames!r}")
     tell = progress or (lambda what, done, total: None)
@@ -119,6 +137,7 @@ def run(
     chosen = set(sampled_frames(frames, error_samples))
     sampled: dict[int, Report] = {}
     reports: list[tuple[float, int, float, dict[str, float]]] = []
+    trace: dict[str, list[int]] = {"contacts": [], "colours": [], "stuck": []}
     stretch: list[float] = []
     positions: list[np.ndarray] = []
     notes: dict[str, int] = {}
@@ -128,6 +147,8 @@ def run(
         if report.note:
             notes[report.note] = notes.get(report.note, 0) + 1
         reports.append((report.ms, report.sweeps, report.ms_per_sweep, dict(report.stages)))
+        for name, values in trace.items():
+            values.append(getattr(report, name) or 0)
         finite = finite and report.finite
         if k in chosen:
             sampled[k] = report
@@ -152,7 +173,15 @@ def run(
         *(errors, np.array(stretch) if measure_stretch else None, finite, warm_up_s, positions),
         gradients=gradients,
         notes=notes,
+        trace={name: np.array(values) for name, values in trace.items()},
+        stages_ms={name: np.array([s[name] for s in stages]) for name in stages[0]},
     )
+
+
+def _has_minimum(scene: Scene) -> bool:
+    """Whether a step has a minimum to be compared with: friction has no potential, and C(x) no converged reference."""
+    positional = any(group.kind.role is Role.POSITION for group in scene.model.groups)
+    return scene.model.collisions is None and not positional
 
 
 def sampled_frames(frames: int, samples: int) -> list[int]:

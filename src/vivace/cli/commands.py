@@ -115,6 +115,14 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
     )
     stages = "  ".join(f"{name} {ms:.3f}" for name, ms in result.stages.items())
     out.print(f"median ms by stage: {stages}; warm-up {result.warm_up_s:.1f} s")
+    if "contacts_median" in summary:
+        out.print(
+            f"contacts: median {summary['contacts_median']:.0f}, at most {summary['contacts_most']}; colours "
+            f"{summary['colours_least']} to {summary['colours_most']}; recolouring, median "
+            f"{summary['recolouring_ms_median']:.2f} ms; stopped from passing through a surface: at most "
+            f"{summary['stuck_most']} vertices in a frame",
+            soft_wrap=True,
+        )
     if summary["stretch_mean"] is not None:
         out.print(f"mean stretch of the edges, last third of the frames: {100 * summary['stretch_mean']:.4g} %")
     for note, count in result.notes.items():

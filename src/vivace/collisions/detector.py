@@ -22,7 +22,7 @@ class Detector:
         self._walls = Walls(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
         touching = settings.itself and len(mesh.triangles) > 0
         self._surfaces = Surfaces(mesh.vertices, mesh.triangles, settings.thickness) if touching else None
-        self._guard = Guard(mesh, settings.thickness, masses) if touching else None
+        self._guard = Guard(mesh, settings.thickness, masses) if touching and settings.guard else None
 
     def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
         """Contacts of vertices that go from q to s (n, 4)."""

@@ -19,7 +19,8 @@ class Collisions:
     thickness  distance that contacts keep (m)
     friction   Coulomb's coefficients, (static, kinetic)
     itself     whether the surfaces of the model touch each other: self-collision, and body against body
-    stiffness  of contacts in projective dynamics (N/m); None: that of pins
+    stiffness  of contacts in projective dynamics (N/m); None: that of the vertices in contact
+    guard      check, after the solver, that no surface has passed through another, and keep apart what would
     """
 
     colliders: tuple
@@ -27,6 +28,7 @@ class Collisions:
     friction: tuple[float, float]
     itself: bool
     stiffness: float | None = None
+    guard: bool = True
 
     def __post_init__(self) -> None:
         for collider in self.colliders:

@@ -136,7 +136,6 @@ class Surfaces:
         n_vertices, n_edges, n_triangles = len(self.vertices), len(self.edges), len(self.triangles)
         vertices += (np.zeros(n_vertices, np.int32), np.zeros(n_vertices, np.float32))
         edges += (np.zeros((n_edges, 2), np.int32), *(np.zeros((n_edges, 4), np.float32) for _ in range(2)))
-        edges += tuple(np.zeros(n_edges, np.float32) for _ in range(2))
         triangles += (np.zeros((n_triangles, 3), np.int32), np.zeros((5 * n_triangles, 4), np.float32))
         triangles += (np.zeros(n_triangles, np.float32),)
         sets = [edges, triangles, vertices]

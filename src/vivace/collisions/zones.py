@@ -43,7 +43,7 @@ class Guard:
         zone = np.full(n, -1, np.int32)
         for _ in range(ROUNDS):
             found = self._surfaces.find(q, x, threads)
-            bad = violated(found.vertices, found.coefficients, found.planes, x, self._least)
+            bad = violated(found.vertices, found.coefficients, found.planes, q, x, self._least)
             if not bad.any():
                 return int(np.count_nonzero(zone >= 0))
             corners, a = found.vertices[bad], found.coefficients[bad]

@@ -9,8 +9,8 @@
 The smaller of two boxes looks for the larger, so nobody walks thousands of cells: however long a box is, it lies in
 one cell of a coarse level. Within a level, a box looks only at the cells after its own, so that a pair is tested once.
 
-Space has no end but memory has: the cells of a level are numbered modulo powers of two along each axis (at least
-`SMALLEST_WRAP`, more than any walk is long). Boxes far apart may then share a cell, and the test of the boxes parts
+Space has no end but memory has: where there would be too many cells, they are numbered modulo a power of two along an
+axis (at least `SMALLEST_WRAP`, more than any walk is long). Boxes far apart may then share a cell, and the test of the boxes parts
 them. The work is linear in the number of boxes and of overlaps, as long as boxes of a level are spread over its cells.
 """
 
@@ -23,7 +23,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from .addresses import address_of, double_at, int_at, long_at, put_int, put_long, row_at, size_of
-from .simd import at, float4, lane4, load4, store4
+from .simd import at, float4, lane4, load4, max4, store4
 from .team import Job, Phase, doubles, ints, longs, phase_kernel, rows
 
 LEVELS = 12
@@ -37,9 +37,9 @@ SCRATCH = 1024  # overlapping boxes that are collected before they are visited
 CHUNKS = 64  # a fixed number, so that the order of what is found does not depend on the threads
 
 # A level's whole numbers ...
-BEGIN, END, FIRST, BITS, LAST, WHOLE = 0, 1, 2, 3, 6, 16
-# ... and its lengths: origin (3), inverse cell size (3), largest box (3).
-ORIGIN, INVERSE, LARGEST, LENGTHS = 0, 3, 6, 16
+BEGIN, END, FIRST, MASK, COUNT, WHOLE = 0, 1, 2, 3, 6, 16
+# ... and its lengths: origin (3), inverse cell size (3), largest box (3), and the number of the last cell (3).
+ORIGIN, INVERSE, LARGEST, LAST, LENGTHS = 0, 3, 6, 9, 16
 BASE = LEVELS * LENGTHS  # after the levels: the largest box of the typical level
 SLOTS = 10  # arrays of a grid
 
@@ -76,37 +76,33 @@ def level_of(extent, base):
 
 
 @njit(forceinline=True)
-def _cell(x, axis, whole, lengths):
+def _cell(x, axis, lengths):
     """The number of the cell that x lies in, along an axis; never outside those in use. Monotone in x.
 
-    `whole` and `lengths` are the addresses of the level's numbers.
+    `lengths` is the address of the level's lengths.
     """
     c = (x - double_at(lengths, ORIGIN + axis)) * double_at(lengths, INVERSE + axis)
-    return np.int64(min(max(c, 0.0), np.float64(long_at(whole, LAST + axis))))
+    return np.int64(min(max(c, 0.0), double_at(lengths, LAST + axis)))
 
 
 @njit(forceinline=True)
 def _row(y, z, whole):
-    """The first cell of the row (y, z), counted from the level's own."""
-    bx, by, bz = long_at(whole, BITS), long_at(whole, BITS + 1), long_at(whole, BITS + 2)
-    one = np.int64(1)
-    return (((z & ((one << bz) - one)) << by) | (y & ((one << by) - one))) << bx
+    """The first cell of the row (y, z), counted from the level's own; `whole` is the address of its whole numbers."""
+    y, z = y & long_at(whole, MASK + 1), z & long_at(whole, MASK + 2)
+    return (z * long_at(whole, COUNT + 1) + y) * long_at(whole, COUNT)
 
 
 @njit(nogil=True)
 def _lay_out(low, high, level, base, whole, lengths):
     """Cell sizes and numbers of cells for each level; how many cells there are."""
-    n = low.shape[0]
-    lowest, highest = np.full((LEVELS, 3), np.inf), np.full((LEVELS, 3), -np.inf)
-    largest, counts = np.zeros((LEVELS, 3)), np.zeros(LEVELS, np.int64)
-    for i in range(n):
-        k = level[i]
+    lowest, highest = np.full((LEVELS, 4), np.float32(np.inf)), np.full((LEVELS, 4), np.float32(-np.inf))
+    largest, counts = np.zeros((LEVELS, 4), np.float32), np.zeros(LEVELS, np.int64)
+    for i in range(low.shape[0]):
+        k, x = at(level, i), load4(low, i)
         counts[k] += 1
-        for axis in range(3):
-            x = np.float64(low[i, axis])
-            lowest[k, axis] = min(lowest[k, axis], x)
-            highest[k, axis] = max(highest[k, axis], x)
-            largest[k, axis] = max(largest[k, axis], np.float64(high[i, axis]) - x)
+        store4(lowest, k, min4(load4(lowest, k), x))
+        store4(highest, k, max4(load4(highest, k), x))
+        store4(largest, k, max4(load4(largest, k), load4(high, i) - x))
     first, begin = 0, 0
     limit = base * RATIO**-TYPICAL
     for k in range(LEVELS):
@@ -114,29 +110,25 @@ def _lay_out(low, high, level, base, whole, lengths):
         whole[k * WHOLE + FIRST] = first
         begin += counts[k]
         if counts[k] > 0:
-            bits, total = np.zeros(3, np.int64), 0
+            cells = np.ones(3)  # along each axis; in float64, which does not overflow
             for axis in range(3):
                 share = SHARE_X if axis == 0 else SHARE_YZ
-                size = max(share * largest[k, axis], limit / FINEST, 1e-30)
-                span = highest[k, axis] - lowest[k, axis]
+                size = max(share * np.float64(largest[k, axis]), limit / FINEST, 1e-30)
+                span = np.float64(highest[k, axis]) - np.float64(lowest[k, axis])
                 lengths[k * LENGTHS + ORIGIN + axis] = lowest[k, axis]
                 lengths[k * LENGTHS + INVERSE + axis] = 1.0 / size
                 lengths[k * LENGTHS + LARGEST + axis] = largest[k, axis]
-                cells = min(span / size, FAR)
-                whole[k * WHOLE + LAST + axis] = np.int64(cells)
-                while (np.int64(1) << bits[axis]) <= np.int64(cells):
-                    bits[axis] += 1
-                total += bits[axis]
-            most = 12  # 16³ cells
-            while (np.int64(1) << most) < 4 * counts[k]:
-                most += 1
-            while total > most:
-                axis = np.argmax(bits)
-                bits[axis] -= 1
-                total -= 1
+                lengths[k * LENGTHS + LAST + axis] = np.floor(min(span / size, FAR))
+                whole[k * WHOLE + MASK + axis] = -1
+                cells[axis] = 1 + lengths[k * LENGTHS + LAST + axis]
+            while cells[0] * cells[1] * cells[2] > max(4 * counts[k], SMALLEST_WRAP**3):
+                axis = np.argmax(cells)
+                wrap = 2.0 ** (np.ceil(np.log2(cells[axis])) - 1)  # the next lower power of two
+                whole[k * WHOLE + MASK + axis] = np.int64(wrap) - 1
+                cells[axis] = wrap
             for axis in range(3):
-                whole[k * WHOLE + BITS + axis] = bits[axis]
-            first += np.int64(1) << total
+                whole[k * WHOLE + COUNT + axis] = np.int64(cells[axis])
+            first += np.int64(cells[0] * cells[1] * cells[2])
         limit *= RATIO
     return first
 
@@ -146,22 +138,35 @@ def sort_boxes(low, high, level, whole, lengths, key, starts, order):
     """Counting sort of the boxes by level and cell; boxes of one cell stay in their order."""
     cells = _lay_out(low, high, level, lengths[BASE], whole, lengths)
     starts[: cells + 2] = 0
+    first_own, first_size = np.int64(whole.ctypes.data), np.int64(lengths.ctypes.data)
     for i in range(low.shape[0]):
-        k = np.int64(level[i])
-        own, size = whole.ctypes.data + 8 * WHOLE * k, lengths.ctypes.data + 8 * LENGTHS * k
-        x = _cell(np.float64(low[i, 0]), 0, own, size)
-        y = _cell(np.float64(low[i, 1]), 1, own, size)
-        z = _cell(np.float64(low[i, 2]), 2, own, size)
-        c = whole[k * WHOLE + FIRST] + _row(y, z, own)
-        c += x & ((np.int64(1) << whole[k * WHOLE + BITS]) - 1)
+        k, x = np.int64(at(level, i)), load4(low, i)
+        own, size = first_own + 8 * WHOLE * k, first_size + 8 * LENGTHS * k
+        cx = _cell(np.float64(lane4(x, 0)), 0, size)
+        cy = _cell(np.float64(lane4(x, 1)), 1, size)
+        cz = _cell(np.float64(lane4(x, 2)), 2, size)
+        c = long_at(own, FIRST) + _row(cy, cz, own) + (cx & long_at(own, MASK))
         key[i] = c
         starts[c + 2] += 1
     for c in range(1, cells + 1):
         starts[c + 1] += starts[c]
     for i in range(low.shape[0]):  # starts[c + 1] is where cell c begins, and moves to its end: where c + 1 begins
-        c = key[i]
-        order[starts[c + 1]] = i
-        starts[c + 1] += 1
+        c = np.int64(at(key, i))
+        place = at(starts, c + 1)
+        order[place] = i
+        starts[c + 1] = place + 1
+
+
+@intrinsic
+def min4(typingctx, a, b):
+    """Lane by lane, the smaller."""
+    if a != float4 or b != float4:
+        return None
+
+    def codegen(context, builder, sig, args):
+        return builder.select(builder.fcmp_ordered("<", *args), *args)
+
+    return float4(a, b), codegen
 
 
 @intrinsic
@@ -184,11 +189,12 @@ def walker(visit):
 
     @njit(nogil=True)
     def walk_level(grid, k, box_low, box_high, me, forward, state, w, scratch):
-        """w = visit(state, me, j, w) for every box j of level k that overlaps; return how many there were, and w.
+        """w = visit(state, me, scratch, held, w) for the boxes of level k that overlap; return how many, and w.
 
-        `grid` is (whole, lengths, starts, low, high), addresses. With `forward`, `me` is a box of that level itself,
-        and only those after it are visited. Whether two boxes overlap is a coin toss to the processor, so nothing
-        branches on it: every j is written to `scratch`, and stays there if it overlaps.
+        The visitor finds the numbers of `held` boxes in `scratch`, and room for three more. `grid` is (whole, lengths,
+        starts, low, high), addresses. With `forward`, `me` is a box of that level itself, and only those after it are
+        visited. Whether two boxes overlap is a coin toss to the processor, so nothing branches on it: every number is
+        written to `scratch`, and stays there if its box overlaps.
         """
         whole, lengths, starts, low, high = grid
         whole += 8 * WHOLE * k
@@ -198,21 +204,20 @@ def walker(visit):
         # The lowest corner that an overlapping box can have; a little lower for the rounding of its extent.
         slack = 1.0 + 1e-6
         lx, ly, lz = np.float64(lane4(box_low, 0)), np.float64(lane4(box_low, 1)), np.float64(lane4(box_low, 2))
-        x0 = _cell(lx - slack * double_at(lengths, LARGEST), 0, whole, lengths)
-        y0 = _cell(ly - slack * double_at(lengths, LARGEST + 1), 1, whole, lengths)
-        z0 = _cell(lz - slack * double_at(lengths, LARGEST + 2), 2, whole, lengths)
-        x1 = _cell(np.float64(lane4(box_high, 0)), 0, whole, lengths)
-        y1 = _cell(np.float64(lane4(box_high, 1)), 1, whole, lengths)
-        z1 = _cell(np.float64(lane4(box_high, 2)), 2, whole, lengths)
+        x0 = _cell(lx - slack * double_at(lengths, LARGEST), 0, lengths)
+        y0 = _cell(ly - slack * double_at(lengths, LARGEST + 1), 1, lengths)
+        z0 = _cell(lz - slack * double_at(lengths, LARGEST + 2), 2, lengths)
+        x1 = _cell(np.float64(lane4(box_high, 0)), 0, lengths)
+        y1 = _cell(np.float64(lane4(box_high, 1)), 1, lengths)
+        z1 = _cell(np.float64(lane4(box_high, 2)), 2, lengths)
         x_me, y_me, z_me = x0, y0, z0
         if forward:
-            x_me, y_me, z_me = _cell(lx, 0, whole, lengths), _cell(ly, 1, whole, lengths), _cell(lz, 2, whole, lengths)
+            x_me, y_me, z_me = _cell(lx, 0, lengths), _cell(ly, 1, lengths), _cell(lz, 2, lengths)
             z0 = z_me
-        one = np.int64(1)
-        mask = (one << long_at(whole, BITS)) - one
-        z1 = min(z1, z0 + (one << long_at(whole, BITS + 2)) - one)  # once round the torus is enough
-        y1 = min(y1, y0 + (one << long_at(whole, BITS + 1)) - one)
-        x1 = min(x1, x0 + mask)
+        mask, last = long_at(whole, MASK), long_at(whole, COUNT) - 1
+        z1 = min(z1, z0 + long_at(whole, COUNT + 2) - 1)  # once round the torus is enough
+        y1 = min(y1, y0 + long_at(whole, COUNT + 1) - 1)
+        x1 = min(x1, x0 + last)
         first = long_at(whole, FIRST)
         met, held = 0, 0
         for z in range(z0, z1 + 1):
@@ -221,7 +226,7 @@ def walker(visit):
                 own = forward and z == z_me and y == y_me
                 a, b = (x_me if own else x0) & mask, x1 & mask
                 begin = me + 1 if own else np.int64(int_at(starts, row + a))
-                end = np.int64(int_at(starts, row + (b if a <= b else mask) + 1))
+                end = np.int64(int_at(starts, row + (b if a <= b else last) + 1))
                 for part in range(2):
                     while begin < end:
                         stop = min(end, begin + SCRATCH - held)
@@ -230,17 +235,14 @@ def walker(visit):
                             held += overlap4(box_low, box_high, row_at(low, j), row_at(high, j))
                         begin = stop
                         if held == SCRATCH:
-                            for e in range(held):
-                                w = visit(state, me, np.int64(int_at(scratch, e)), w)
+                            w = visit(state, me, scratch, held, w)
                             met += held
                             held = 0
                     if a <= b or part == 1:
                         break
                     # The run goes over the edge of the torus.
                     begin, end = np.int64(int_at(starts, row)), np.int64(int_at(starts, row + b + 1))
-        for e in range(held):
-            w = visit(state, me, np.int64(int_at(scratch, e)), w)
-        return met + held, w
+        return met + held, visit(state, me, scratch, held, w)
 
     return walk_level
 
@@ -309,24 +311,28 @@ def list_of(table, slot, chunk):
 @njit(forceinline=True)
 def scratch_of(table, slot, chunk):
     """The address of a chunk's part of the scratch memory in a slot."""
-    return address_of(table, slot) + 4 * SCRATCH * chunk
+    return address_of(table, slot) + 4 * (SCRATCH + 16) * chunk
 
 
 def scratch_array() -> np.ndarray:
     """Memory for walks, for all chunks."""
-    return np.zeros(CHUNKS * SCRATCH, np.int32)
+    return np.zeros(CHUNKS * (SCRATCH + 16), np.int32)
 
 
 @njit(forceinline=True)
-def _list(state, i, j, w):
+def _list(state, i, scratch, held, w):
     order, others, out, room = state
-    return keep_pair(out, room, w, 1, int_at(order, i), int_at(others, j))
+    for e in range(held):
+        w = keep_pair(out, room, w, 1, int_at(order, i), int_at(others, int_at(scratch, e)))
+    return w
 
 
 @njit(forceinline=True)
-def _list_reversed(state, i, j, w):
+def _list_reversed(state, i, scratch, held, w):
     order, others, out, room = state
-    return keep_pair(out, room, w, 1, int_at(others, j), int_at(order, i))
+    for e in range(held):
+        w = keep_pair(out, room, w, 1, int_at(others, int_at(scratch, e)), int_at(order, i))
+    return w
 
 
 _walk_list, _walk_list_reversed = walker(_list), walker(_list_reversed)

@@ -19,7 +19,7 @@ ALONG = 8  # ... whose closest points are inside, but which are so nearly parall
 
 FLAT = 1e-12  # sin² below which two edges are parallel, or two sides of a triangle are one line
 PARALLEL = 1e-4  # ... below which they are nearly so: an edge's end is as near as its inside, to 1e-2 of its length
-END = 1e-4  # an edge's parameter so near 0 or 1 is its end: the pair of that vertex is there for it
+END = 1e-2  # an edge's parameter so near 0 or 1 is its end: the pair of that vertex is there for it
 NONE, AT_START, ON_THE_WAY, UNSURE = 0, 1, 2, 3  # what `approach` finds
 TOUCH = 1 / 16  # of the thickness: nearer than this, features are on their way through each other
 GRAZE = 1 / 64  # pairs may be reported that come this share of the reach nearer than it

@@ -7,9 +7,12 @@ of a heap at rest. The quick tests only discard what `proximity.approach` would 
 from __future__ import annotations
 
 import numpy as np
+from llvmlite import ir
 from numba import njit
+from numba.core import types
+from numba.extending import intrinsic
 
-from .addresses import address_of, float_at, int_at, put_long, row_at, size_of
+from .addresses import address_of, float_at, int_at, put_int, put_long, row_at, size_of
 from .hash_grid import (
     CHUNKS,
     LEVELS,
@@ -19,11 +22,12 @@ from .hash_grid import (
     level_at,
     level_of,
     list_of,
+    min4,
     scratch_of,
     walker,
 )
-from .proximity import PARALLEL, TOUCH, cross
-from .simd import at, dot4, lane4, load4, make4, max4, splat4, store4
+from .proximity import END, PARALLEL, TOUCH, cross
+from .simd import at, dot4, float4, lane4, load4, make4, max4, splat4, store4, transpose4
 from .team import doubles, floats, ints, longs, phase_kernel, rows
 
 # Settings of a step, in float64.
@@ -105,12 +109,6 @@ def bound(table, begin, end, iteration):
         level[i] = level_of(np.float64(max(lane4(size, 0), lane4(size, 1), lane4(size, 2))), base)
 
 
-@njit(forceinline=True)
-def min4(a, b):
-    zero = splat4(np.float32(0))
-    return zero - max4(zero - a, zero - b)
-
-
 # --- features in the order of the grid --------------------------------------------------------------------------------
 
 
@@ -126,21 +124,18 @@ def arrange_vertices(table, begin, end, iteration):
 
 @phase_kernel
 def arrange_edges(table, begin, end, iteration):
-    """Ends, start, vector, square length and motion of the edges in sorted order."""
+    """Ends of the edges in sorted order; rows of start and motion, and of vector and square length."""
     order, edges, motion = ints(table, 7), ints(table, SLOTS), floats(table, SLOTS + 2)
     q = rows(table, SLOTS + 3)
     ends, start, vector = ints(table, SLOTS + 6), rows(table, SLOTS + 7), rows(table, SLOTS + 8)
-    square, speed = floats(table, SLOTS + 9), floats(table, SLOTS + 10)
     for i in range(begin, end):
         o = at(order, i)
         a, b = at(edges, 2 * o), at(edges, 2 * o + 1)
         ends[2 * i], ends[2 * i + 1] = a, b
         x = load4(q, a)
         u = load4(q, b) - x
-        store4(start, i, x)
-        store4(vector, i, u)
-        square[i] = dot4(u, u)
-        speed[i] = at(motion, o)
+        store4(start, i, make4(lane4(x, 0), lane4(x, 1), lane4(x, 2), at(motion, o)))
+        store4(vector, i, make4(lane4(u, 0), lane4(u, 1), lane4(u, 2), dot4(u, u)))
 
 
 @phase_kernel
@@ -210,67 +205,98 @@ def _may_meet(q, v, motion_v, corners, planes, speed, j, reach):
 
 
 @njit(forceinline=True)
-def _visit_triangle(state, i, j, w):
+def _visit_triangles(state, i, scratch, held, w):
     q, vertices, motion, others, corners, planes, speed, reach, out, room = state
     v = int_at(vertices, i)
-    keep = _may_meet(q, v, float_at(motion, i), corners, planes, speed, j, reach)
-    return keep_pair(out, room, w, keep, v, int_at(others, j))
+    for e in range(held):
+        j = np.int64(int_at(scratch, e))
+        keep = _may_meet(q, v, float_at(motion, i), corners, planes, speed, j, reach)
+        w = keep_pair(out, room, w, keep, v, int_at(others, j))
+    return w
 
 
 @njit(forceinline=True)
-def _visit_vertex(state, i, j, w):
+def _visit_vertices(state, i, scratch, held, w):
     q, vertices, motion, others, corners, planes, speed, reach, out, room = state
-    v = int_at(vertices, j)
-    keep = _may_meet(q, v, float_at(motion, j), corners, planes, speed, i, reach)
-    return keep_pair(out, room, w, keep, v, int_at(others, i))
+    for e in range(held):
+        j = np.int64(int_at(scratch, e))
+        v = int_at(vertices, j)
+        keep = _may_meet(q, v, float_at(motion, j), corners, planes, speed, i, reach)
+        w = keep_pair(out, room, w, keep, v, int_at(others, i))
+    return w
+
+
+@intrinsic
+def at_most4(typingctx, a, b):
+    """Four bits: in which lanes a <= b."""
+    if a != float4 or b != float4:
+        return None
+
+    def codegen(context, builder, sig, args):
+        lanes = builder.fcmp_ordered("<=", *args)
+        return builder.zext(builder.bitcast(lanes, ir.IntType(4)), ir.IntType(64))
+
+    return types.int64(a, b), codegen
 
 
 @njit(forceinline=True)
-def _visit_edge(state, i, j, w):
-    """Discard edges that stay apart, and those too slow to touch whose pair says nothing: closest at an end, or parallel.
+def _visit_edges(state, i, scratch, held, w):
+    """Discard edges that stay apart, and those too slow to touch and parallel or closest at an end; four at a time.
 
-    With u, v the edges and w the way between their starts, the lines are closest at t = along / sine, r = across / sine.
-    A segment that ends short of that by δt stays δt |u| sin(u, v) away from the other line, whatever the other segment.
-    Parallel edges are at least as far apart as their lines, and as the gap between their shadows on u.
+    With u, v the edges and w the way between their starts, the lines are closest at t = along / sine and r = across /
+    sine. A segment that ends short of that by δt stays δt |u| sin(u, v) away from the other line, whatever the other
+    segment. Parallel edges are at least as far apart as their lines, and as the gap between their shadows on u.
     """
-    order, ends, start, vector, square, speed, reach, touch, rounding, out, room = state
-    u, v, way = row_at(vector, i), row_at(vector, j), row_at(start, j) - row_at(start, i)
-    uu, vv, uv, uw, vw, ww = (
-        float_at(square, i),
-        float_at(square, j),
-        dot4(u, v),
-        dot4(u, way),
-        dot4(v, way),
-        dot4(way, way),
-    )
-    zero = np.float32(0)
-    sine = max(uu * vv - uv * uv, zero)
-    slow = float_at(speed, i) + float_at(speed, j) + rounding
-    limit = reach + slow
-    apart = np.float32(2) * (slow + touch) * (slow + touch) + np.float32(1e-6) * ww
-    along, across = uw * vv - uv * vw, uv * uw - uu * vw
-    short = max(max(-along, along - sine), zero)
-    short_too = max(max(-across, across - sine), zero)
-    vx, vy, vz = lane4(v, 0), lane4(v, 1), lane4(v, 2)
-    nx, ny, nz = cross(lane4(u, 0), lane4(u, 1), lane4(u, 2), vx, vy, vz)
-    height = nx * lane4(way, 0) + ny * lane4(way, 1) + nz * lane4(way, 2)
-    crossing = (
-        (short * short <= apart * sine * vv)
-        & (short_too * short_too <= apart * sine * uu)
-        & (height * height <= np.float32(1.01) * limit * limit * sine)
-    )
-    # Of parallel edges the square of the distance is known to 0.01 of the length, so: (a + b)² <= 1.05 a² + 21 b².
-    gap = max(max(min(uw, uw + uv) - uu, -max(uw, uw + uv)), zero)
-    unsure = np.float32(1.05) * apart + np.float32(21 * 0.015**2) * max(uu, vv)
-    beside = (ww * uu - uw * uw) + gap * gap <= unsure * uu
-    parallel = sine <= np.float32(0.95 * PARALLEL) * uu * vv
-    keep = (parallel & beside) | (crossing & (not parallel))
-    a, b, c, d = int_at(ends, 2 * i), int_at(ends, 2 * i + 1), int_at(ends, 2 * j), int_at(ends, 2 * j + 1)
-    keep = keep & (a != c) & (a != d) & (b != c) & (b != d)
-    return keep_pair(out, room, w, np.int64(keep), int_at(order, i), int_at(order, j))
+    order, ends, start, vector, reach, touch, rounding, out, room = state
+    mine, from_mine = row_at(vector, i), row_at(start, i)
+    ux, uy, uz, uu = splat4(lane4(mine, 0)), splat4(lane4(mine, 1)), splat4(lane4(mine, 2)), splat4(lane4(mine, 3))
+    sx, sy, sz = splat4(lane4(from_mine, 0)), splat4(lane4(from_mine, 1)), splat4(lane4(from_mine, 2))
+    moving = lane4(from_mine, 3) + rounding
+    a, b, number = int_at(ends, 2 * i), int_at(ends, 2 * i + 1), int_at(order, i)
+    zero = splat4(np.float32(0))
+    for e in range(held, held + 3):
+        put_int(scratch, e, i)  # the last four may be fewer; a pair with itself shares its ends
+    for e in range(0, held, 4):
+        j0, j1 = np.int64(int_at(scratch, e)), np.int64(int_at(scratch, e + 1))
+        j2, j3 = np.int64(int_at(scratch, e + 2)), np.int64(int_at(scratch, e + 3))
+        vx, vy, vz, vv = transpose4(row_at(vector, j0), row_at(vector, j1), row_at(vector, j2), row_at(vector, j3))
+        wx, wy, wz, slow = transpose4(row_at(start, j0), row_at(start, j1), row_at(start, j2), row_at(start, j3))
+        wx, wy, wz, slow = wx - sx, wy - sy, wz - sz, slow + moving
+        uv, uw = ux * vx + uy * vy + uz * vz, ux * wx + uy * wy + uz * wz
+        vw, ww = vx * wx + vy * wy + vz * wz, wx * wx + wy * wy + wz * wz
+        sine = max4(uu * vv - uv * uv, zero)
+        limit, close = slow + reach, slow + touch
+        apart = np.float32(2) * close * close + np.float32(1e-6) * ww
+        along, across = uw * vv - uv * vw, uv * uw - uu * vw
+        short = max4(max4(zero - along, along - sine), zero)
+        short_too = max4(max4(zero - across, across - sine), zero)
+        nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+        height = nx * wx + ny * wy + nz * wz
+        room_here = apart * sine
+        crossing = at_most4(short * short, room_here * vv) & at_most4(short_too * short_too, room_here * uu)
+        crossing &= at_most4(height * height, np.float32(1.01) * limit * limit * sine)
+        # Too slow to touch, and closest so near to an end that it counts as the end: if float32 can tell.
+        sure = at_most4(np.float32(2) * close * close * sine, height * height)
+        sure &= at_most4(ww, np.float32(100) * min4(uu, vv)) & at_most4(np.float32(1e-3) * uu * vv, sine)
+        near_end = np.float32(0.5 * END) * sine
+        at_end = at_most4(min4(min4(along, sine - along), min4(across, sine - across)), near_end)
+        crossing &= ~(sure & at_end)
+        # The distance of parallel edges is known to 0.015 of their length, so: (a + b)² <= 1.05 a² + 21 b².
+        shadow = uw + uv
+        gap = max4(max4(min4(uw, shadow) - uu, zero - max4(uw, shadow)), zero)
+        unsure = np.float32(1.05) * apart + np.float32(21 * 0.015**2) * max4(uu, vv)
+        beside = at_most4((ww * uu - uw * uw) + gap * gap, unsure * uu)
+        parallel = at_most4(sine, np.float32(0.95 * PARALLEL) * uu * vv)
+        bits = (parallel & beside) | (crossing & ~parallel)
+        for lane in range(4):
+            j = np.int64(int_at(scratch, e + lane))
+            c, d = int_at(ends, 2 * j), int_at(ends, 2 * j + 1)
+            keep = ((bits >> lane) & 1) & np.int64((a != c) & (a != d) & (b != c) & (b != d))
+            w = keep_pair(out, room, w, keep, number, int_at(order, j))
+    return w
 
 
-_walk_triangles, _walk_vertices, _walk_edges = walker(_visit_triangle), walker(_visit_vertex), walker(_visit_edge)
+_walk_triangles, _walk_vertices, _walk_edges = walker(_visit_triangles), walker(_visit_vertices), walker(_visit_edges)
 
 
 @phase_kernel
@@ -306,16 +332,16 @@ def pair_edges(table, begin, end, iteration):
     grid, order, n = grid_at(table, 0), address_of(table, 7), size_of(table, 7)
     f = SLOTS
     settings, ends, start = doubles(table, f + 5), address_of(table, f + 6), address_of(table, f + 7)
-    vector, square, speed = address_of(table, f + 8), address_of(table, f + 9), address_of(table, f + 10)
+    vector = address_of(table, f + 8)
     reach, touch = np.float32(1.001 * settings[REACH]), np.float32(TOUCH * settings[THICKNESS])
     rounding = np.float32(2 * settings[ROUNDING])
     for chunk in range(begin, end):
-        scratch, (out, room), w, met = scratch_of(table, f + 11, chunk), list_of(table, f + 12, chunk), 0, 0
-        state = order, ends, start, vector, square, speed, reach, touch, rounding, out, room
+        scratch, (out, room), w, met = scratch_of(table, f + 9, chunk), list_of(table, f + 10, chunk), 0, 0
+        state = order, ends, start, vector, reach, touch, rounding, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
             low, high, own = row_at(grid[3], i), row_at(grid[4], i), level_at(grid[0], i)
             for k in range(own, LEVELS):
                 more, w = _walk_edges(grid, k, low, high, i, k == own, state, w, scratch)
                 met += more
-        put_long(address_of(table, f + 13), 8 * chunk, w)
-        put_long(address_of(table, f + 13), 8 * chunk + 1, met)
+        put_long(address_of(table, f + 11), 8 * chunk, w)
+        put_long(address_of(table, f + 11), 8 * chunk + 1, met)

@@ -5,18 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+ROUNDING = 0.02  # of the least separation: what moving all corners alike changes
+
 
 @njit(cache=True, nogil=True)
-def violated(vertices, coefficients, planes, x, least):
-    """Contacts whose separation along their normal is below `least` at x; (n, 4) float32 rows."""
+def violated(vertices, coefficients, planes, q, x, least):
+    """Contacts whose separation along their normal has shrunk, from q to x, to less than `least`; float32 rows.
+
+    One that is no smaller than it was, but for rounding, is not to be blamed on this step.
+    """
     out = np.zeros(vertices.shape[0], np.bool_)
     for c in range(vertices.shape[0]):
-        along = 0.0
+        before, after = 0.0, 0.0
         for k in range(4):
             v, a = vertices[c, k], np.float64(coefficients[c, k])
             for d in range(3):
-                along += a * np.float64(planes[c, d]) * np.float64(x[v, d])
-        out[c] = along < least
+                before += a * np.float64(planes[c, d]) * np.float64(q[v, d])
+                after += a * np.float64(planes[c, d]) * np.float64(x[v, d])
+        out[c] = after < least and after < before - ROUNDING * least
     return out
 
 

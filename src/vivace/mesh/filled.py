@@ -19,8 +19,8 @@ _LUMPS = [
     ((0.0, -0.15, -0.98), 0.30, 0.20),  # tail
 ]
 _SURFACE_SHARE = 7  # surface vertices for each inner one: 14K and 2K in [fratarcangeli2013, Tab. 1, s1]
-_DEPTH = 1.9  # how deep the outermost inner vertices lie, in surface edges
-_CROWDING = 0.12  # radii of inner vertices are U^this for uniform U: most lie near the surface
+_DEPTH = 1.5  # how deep the outermost inner vertices lie, in surface edges
+_CROWDING = 0.08  # radii of inner vertices are U^this for uniform U: most lie near the surface
 _ROUNDS = 6  # of evening out the surface
 _JOGGLE = 1e-7  # of radii, for the eyes of Delaunay only
 _POOR = 0.05  # tetrahedra of a lower quality than this are worth moving an inner vertex for

@@ -65,10 +65,11 @@ def _shifted(arrays: list[np.ndarray], offsets: np.ndarray) -> np.ndarray:
 
 def _each_once(parts: list[Mesh], of: Callable[[Mesh], np.ndarray]) -> list[np.ndarray]:
     """Return `of` every part, found once for all parts that share their element arrays."""
-    known: dict[tuple[int, ...], np.ndarray] = {}
+    known: dict[tuple, np.ndarray] = {}
     out = []
     for part in parts:
-        key = id(part.triangles), id(part.tets), id(part.lines)
+        arrays = part.triangles, part.tets, part.lines  # copies hold views of one array: its address is the same
+        key = tuple((array.ctypes.data, array.shape, array.strides) for array in arrays)
         if key not in known:
             known[key] = of(part)
         out.append(known[key])

@@ -6,6 +6,7 @@ Nothing heavy is loaded until something is drawn: matplotlib, Pillow and polysco
 from .animation import save_animation, save_picture
 from .backends import RENDERERS, Look, Renderer, open_renderer
 from .camera import Camera, bounds_of
+from .palette import body_colours
 from .plots import (
     Panel,
     adjacency_before_after,
@@ -25,6 +26,7 @@ __all__ = [
     "Renderer",
     "Scenery",
     "adjacency_before_after",
+    "body_colours",
     "bounds_of",
     "error_against_time",
     "error_summary",

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from .backends import View
 
+AROUND = 0.9  # strength of the wide shadow, in the narrow one's
+POOL = 2.0  # radius of the light on the ground, in half the frame's height
 FARTHEST_PIXEL = 1e5  # beyond this the rasteriser's fixed-point numbers are of no use
 
 
@@ -63,21 +65,57 @@ class Backdrop:
         self._plain = view.look.background(view.size)
         # A quarter of the pixels is enough for something blurred.
         self._stencil = RendererAgg((view.size[0] + 1) // 2, (view.size[1] + 1) // 2, 72)
+        self._standing: NDArray | None = None
+        if view.scenery is not None:
+            if view.scenery.ground is not None:
+                self._plain = self._lit_ground()
+            if view.ground is not None and len(view.scenery.triangles):
+                self._standing = self._covered(view.scenery.vertices, view.scenery.triangles)
 
     def paint(self, positions: NDArray) -> NDArray[np.uint8]:
         view = self._view
-        if view.ground is None or not len(view.triangles):
+        if view.ground is None or not (len(view.triangles) or self._standing is not None):
             return self._plain
+        covered = self._covered(positions, view.triangles)
+        if self._standing is not None:
+            covered = np.maximum(covered, self._standing)
+        dark = blur(covered, max(view.size[1] // 120, 1))
+        if view.scenery is not None:  # on real ground, less of the sky is seen from under and beside a body
+            dark = dark + AROUND * blur(covered, max(view.size[1] // 30, 1))
+        light = 1 - np.float32(view.look.shadow) * np.clip(dark, 0, 1 + AROUND)
+        light = light.repeat(2, axis=0).repeat(2, axis=1)[: view.size[1], : view.size[0], None]
+        return (self._plain * light + np.float32(0.5)).astype(np.uint8)
+
+    def _covered(self, positions: NDArray, triangles: NDArray) -> NDArray[np.float32]:
+        """Which part of each pixel (of a quarter as many) has something straight over it."""
+        view = self._view
         up = np.asarray(view.camera.up) / np.linalg.norm(view.camera.up)
         with np.errstate(over="ignore", invalid="ignore"):
             fallen = positions - ((positions @ up) - view.ground)[:, None] * up
             pixels, depth = view.camera.project(fallen, (view.size[0] / 2, view.size[1] / 2))
-        corners = pixels[view.triangles]
-        visible = drawable(corners) & (depth[view.triangles].min(axis=1) > 1e-3 * view.camera.distance)
+        corners = pixels[triangles]
+        visible = drawable(corners) & (depth[triangles].min(axis=1) > 1e-3 * view.camera.distance)
         self._stencil.clear()
         fill(self._stencil, corners[visible], np.zeros((int(visible.sum()), 3, 3)))
-        covered = np.asarray(self._stencil.buffer_rgba())[:, :, 3].astype(np.float32) / np.float32(255)
-        dark = blur(covered, max(view.size[1] // 120, 1))
-        light = 1 - np.float32(view.look.shadow) * np.clip(dark, 0, 1)
-        light = light.repeat(2, axis=0).repeat(2, axis=1)[: view.size[1], : view.size[0], None]
-        return (self._plain * light + np.float32(0.5)).astype(np.uint8)
+        return np.asarray(self._stencil.buffer_rgba())[:, :, 3].astype(np.float32) / np.float32(255)
+
+    def _lit_ground(self) -> NDArray[np.uint8]:
+        """The background with a pool of light on the ground, which says where the ground is and which way it goes."""
+        view, camera = self._view, self._view.camera
+        width, height = view.size
+        slope = np.tan(np.radians(camera.fov_degrees) / 2)
+        x = (2 * (np.arange(width) + 0.5) - width) / height * slope
+        y = (height - 2 * (np.arange(height) + 0.5)) / height * slope
+        right, above, backward = camera.axes()
+        up = np.asarray(camera.up) / np.linalg.norm(camera.up)
+        rays = x[None, :, None] * right + y[:, None, None] * above - backward
+        eye, target = np.asarray(camera.eye), np.asarray(camera.target)
+        assert view.ground is not None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            far = (view.ground - eye @ up) / (rays @ up)
+            spots = eye + far[:, :, None] * rays - target
+            away = np.linalg.norm(spots - (spots @ up)[:, :, None] * up, axis=2) / camera.view_radius
+            pool = np.where(far > 0, np.exp(-((away / POOL) ** 2)), 0.0)[:, :, None]
+        colour = (1 - pool) * self._plain + pool * 255 * np.asarray(view.look.ground)
+        noise = np.random.default_rng(0).random((height, width, 1))  # or there are rings where the colour steps
+        return (colour + noise).astype(np.uint8)

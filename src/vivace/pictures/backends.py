@@ -35,9 +35,10 @@ class Look:
     back: tuple[float, float, float] = (0.90, 0.52, 0.20)
     wire: tuple[float, float, float] = (0.15, 0.19, 0.26)
     point: tuple[float, float, float] = (0.17, 0.17, 0.20)
-    scenery: tuple[float, float, float] = (0.72, 0.70, 0.68)
+    scenery: tuple[float, float, float] = (0.83, 0.80, 0.76)
     sky: tuple[float, float, float] = (0.985, 0.985, 0.98)
     floor: tuple[float, float, float] = (0.90, 0.915, 0.935)
+    ground: tuple[float, float, float] = (0.965, 0.955, 0.935)
     shadow: float = 0.16
     point_radius: float = 0.016
     wire_radius: float = 0.0022

@@ -19,6 +19,7 @@ from .backdrop import Backdrop, enlarge, reduce
 from .backends import RENDERERS, Renderer, RendererUnavailable, View
 
 PROBE_SECONDS = 20
+BEHIND = 1.005  # distance at which scenery is drawn, in its own
 HELP = 'pip install "vivace[pictures]", and on Linux also the system package libegl1 (apt install libegl1)'
 
 # Some drivers crash instead of failing. This draws one real triangle in a process of its own, because a context
@@ -178,9 +179,11 @@ class PolyscopeRenderer(Renderer):
                 back_face_color=tuple(_tint(look.back)),
             )
         if view.scenery is not None and len(view.scenery.triangles):
+            # A hair farther along the line of sight looks the same, and flat triangles on a round thing stay before it.
+            eye = np.asarray(view.camera.eye)
             ps.register_surface_mesh(
                 "scenery",
-                view.scenery.vertices,
+                eye + BEHIND * (view.scenery.vertices - eye),
                 view.scenery.triangles,
                 smooth_shade=True,
                 material="clay",

@@ -6,11 +6,15 @@ what is behind. Agg blends colours across each triangle, which gives smooth shad
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .backdrop import Backdrop, drawable, enlarge, fill, reduce
 from .backends import RENDERERS, Renderer, View
+
+Pieces = tuple[NDArray, NDArray, NDArray]  # screen triangles (k, 3, 2), colours of corners (k, 3, 3), depths (k,)
 
 # Directions in the camera's frame (right, up, backward): the light travels with the eye, so no view is in the dark.
 KEY = np.array([-0.45, 0.70, 0.55]) / np.linalg.norm([-0.45, 0.70, 0.55])
@@ -19,6 +23,7 @@ EYE = np.array([0.0, 0.0, 1.0])
 HALFWAY = (KEY + EYE) / np.linalg.norm(KEY + EYE)
 GAMMA = 2.2
 FAN = 14
+LONGEST = 0.035  # edges of scenery, in half the frame's height
 
 
 def shade(rgb: NDArray, normals: NDArray) -> NDArray:
@@ -41,6 +46,44 @@ def vertex_normals(positions: NDArray, triangles: NDArray) -> tuple[NDArray, NDA
     return summed / np.where(length > 0, length, 1.0), faces
 
 
+def cut(corners: NDArray, longest: float, view: View) -> NDArray:
+    """Halve triangles (k, 3, d), the first three of d being positions, until no edge is longer than `longest`.
+
+    What is out of the frame is left out on the way, so that there are never many, however large a triangle is.
+    """
+    slope = np.tan(np.radians(view.camera.fov_degrees) / 2) * np.array([view.size[0] / view.size[1], 1.0])
+    done = [corners[:0]]
+    while len(corners):
+        seen = (corners[:, :, :3] - np.asarray(view.camera.eye)) @ view.camera.axes().T
+        beyond = np.abs(seen[:, :, :2]) > slope * -seen[:, :, 2:]
+        one_side = np.abs(np.sign(seen[:, :, :2]).sum(axis=1)) == 3
+        corners = corners[~(beyond.all(axis=1) & one_side).any(axis=1)]
+        edges = np.linalg.norm(corners[:, (1, 2, 0), :3] - corners[:, :, :3], axis=2)
+        short = edges.max(axis=1, initial=0) <= longest
+        done.append(corners[short])
+        corners, edges = corners[~short], edges[~short]
+        # Each triangle is turned so that its longest edge is the first, which is then cut in the middle.
+        turn = (edges.argmax(axis=1)[:, None] + np.arange(3)) % 3
+        a, b, c = np.take_along_axis(corners, turn[:, :, None], axis=1).swapaxes(0, 1)
+        middle = (a + b) / 2
+        corners = np.concatenate([np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)])
+    return np.concatenate(done)
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Scenery on the screen: its triangles, and the picture (H, W, 4) of it alone."""
+
+    pieces: Pieces
+    picture: NDArray[np.uint8]
+
+    def among(self, moving: list[Pieces]) -> Pieces:
+        """The triangles that may hide something that moves, and have to be painted again."""
+        corners, colours, depth = self.pieces
+        nearer = depth < max(float(piece[2][drawable(piece[0])].max(initial=-np.inf)) for piece in moving)
+        return corners[nearer], colours[nearer], depth[nearer]
+
+
 @RENDERERS.register("painter")
 class Painter(Renderer):
     def __init__(self, view: View):
@@ -50,24 +93,31 @@ class Painter(Renderer):
         width, height = view.size
         self._canvas = RendererAgg(width * view.samples, height * view.samples, 72)
         self._backdrop = Backdrop(view)
+        self._standing = self._scenery() if view.scenery is not None and len(view.scenery.triangles) else None
 
     def _draw(self, positions: NDArray, rgb: NDArray | None) -> NDArray[np.uint8]:
         with np.errstate(over="ignore", invalid="ignore"):
             pieces = self._pieces(positions, rgb)
-        corners, colours, depth = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-        order = np.flatnonzero(drawable(corners) & (depth > 1e-3 * self.view.camera.distance))
-        order = order[np.argsort(-depth[order], kind="stable")]
         samples = self.view.samples
         backdrop = self._backdrop.paint(positions)
         opaque = np.full((*backdrop.shape[:2], 1), 255, dtype=np.uint8)
-        sheet = enlarge(np.concatenate([backdrop[::-1], opaque], axis=2), samples)
+        sheet = enlarge(np.concatenate([backdrop, opaque], axis=2), samples)
+        if self._standing is not None:
+            sheet = np.where(self._standing.picture[:, :, 3:] > 127, self._standing.picture, sheet)
+            pieces.append(self._standing.among(pieces))
         self._canvas.clear()
-        self._canvas.draw_image(self._canvas.new_gc(), 0, 0, sheet)
-        fill(self._canvas, corners[order], colours[order])
+        self._canvas.draw_image(self._canvas.new_gc(), 0, 0, sheet[::-1])
+        self._paint(pieces)
         return reduce(np.asarray(self._canvas.buffer_rgba()), samples)
 
-    def _pieces(self, positions: NDArray, rgb: NDArray | None) -> list[tuple[NDArray, NDArray, NDArray]]:
-        """Screen triangles (k, 3, 2), their corner colours (k, 3, 3) and depths (k,), for each kind of thing."""
+    def _paint(self, pieces: list[Pieces]) -> None:
+        corners, colours, depth = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+        order = np.flatnonzero(drawable(corners) & (depth > 1e-3 * self.view.camera.distance))
+        order = order[np.argsort(-depth[order], kind="stable")]
+        fill(self._canvas, corners[order], colours[order])
+
+    def _pieces(self, positions: NDArray, rgb: NDArray | None) -> list[Pieces]:
+        """For each kind of thing that moves."""
         view = self.view
         width, height = view.size
         pixels, depth = view.camera.project(positions, (width * view.samples, height * view.samples))
@@ -80,9 +130,27 @@ class Painter(Renderer):
             pieces.append(self._dots(pixels[view.points], depth[view.points]))
         return pieces
 
-    def _surface(
-        self, positions: NDArray, pixels: NDArray, depth: NDArray, rgb: NDArray | None
-    ) -> tuple[NDArray, NDArray, NDArray]:
+    def _scenery(self) -> Standing:
+        """What stands there, in pieces small enough to be sorted among the triangles of a body."""
+        view, scenery = self.view, self.view.scenery
+        assert scenery is not None
+        normals, faces = vertex_normals(scenery.vertices, scenery.triangles)
+        first = scenery.vertices[scenery.triangles[:, 0]]
+        seen = scenery.triangles[np.einsum("ij,ij->i", faces, np.asarray(view.camera.eye) - first) > 0]
+        longest = LONGEST * view.camera.view_radius
+        corners = cut(np.concatenate([scenery.vertices[seen], normals[seen]], axis=2), longest, view)
+        size = view.size[0] * view.samples, view.size[1] * view.samples
+        pixels, depth = view.camera.project(corners[:, :, :3].reshape(-1, 3), size)
+        turned = corners[:, :, 3:].reshape(-1, 3) @ view.camera.axes().T
+        turned /= np.maximum(np.linalg.norm(turned, axis=1, keepdims=True), 1e-9)
+        lit = shade(np.broadcast_to(view.look.scenery, turned.shape), turned).reshape(-1, 3, 3)
+        # As far as the farthest corner may be, so that what lies on it comes after it.
+        pieces = pixels.reshape(-1, 3, 2), lit, depth.reshape(-1, 3).mean(axis=1) + longest
+        self._canvas.clear()
+        self._paint([pieces])
+        return Standing(pieces, np.array(self._canvas.buffer_rgba()))
+
+    def _surface(self, positions: NDArray, pixels: NDArray, depth: NDArray, rgb: NDArray | None) -> Pieces:
         view, triangles = self.view, self.view.triangles
         normals, faces = vertex_normals(positions, triangles)
         normals = normals @ view.camera.axes().T
@@ -92,7 +160,7 @@ class Painter(Renderer):
         lit = np.where(facing[:, None, None], shade(front, normals)[triangles], shade(back, -normals)[triangles])
         return pixels[triangles], lit, depth[triangles].mean(axis=1)
 
-    def _wires(self, pixels: NDArray, depth: NDArray, rgb: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
+    def _wires(self, pixels: NDArray, depth: NDArray, rgb: NDArray | None) -> Pieces:
         view, (start, end) = self.view, self.view.edges.T
         along = pixels[end] - pixels[start]
         length = np.linalg.norm(along, axis=1, keepdims=True)
@@ -114,7 +182,7 @@ class Painter(Renderer):
             np.concatenate([nearer, nearer]),
         )
 
-    def _dots(self, centres: NDArray, depth: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def _dots(self, centres: NDArray, depth: NDArray) -> Pieces:
         view = self.view
         height = view.size[1] * view.samples
         focal = 0.5 * height / np.tan(np.radians(view.camera.fov_degrees) / 2)

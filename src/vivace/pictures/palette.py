@@ -2,13 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import count as numbers
+from itertools import takewhile
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 
 # [okabe2008] Okabe and Ito, "Color Universal Design"; yellow comes last because it is faint on white.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+
+GOLDEN_ANGLE = 137.50776405  # degrees
+FIRST_HUE, CHROMA = 246.0, 0.115
+LIGHTNESS = (0.62, 0.70, 0.56)
+OKLAB_TO_LINEAR = np.array(
+    [
+        [4.0767416621, -3.3077115913, 0.2309699292],
+        [-1.2684380046, 2.6097574011, -0.3413193965],
+        [-0.0041960863, -0.7034186147, 1.7076147010],
+    ]
+)
+
+
+def body_colours(groups: Mapping[str, NDArray], count: int, first: ArrayLike) -> NDArray | None:
+    """(count, 3) colours for the vertices of bodies that were joined into one mesh; None where there are not several.
+
+    `groups` has their vertices as "body-0", "body-1" and so on. `first` is the colour of the first, and of vertices in
+    none; hues go on a golden angle apart, equally light to the eye, so that neighbours in number never look alike.
+    """
+    bodies = [groups[f"body-{k}"] for k in takewhile(lambda k: f"body-{k}" in groups, numbers())]
+    if len(bodies) < 2:
+        return None
+    colours = np.tile(np.asarray(first, dtype=float), (count, 1))
+    for k, members in enumerate(bodies[1:], start=1):
+        colours[members] = oklch(LIGHTNESS[k % 3], CHROMA, FIRST_HUE + k * GOLDEN_ANGLE)
+    return colours
+
+
+def oklch(lightness: float, chroma: float, degrees: float) -> NDArray:
+    """sRGB of a colour in Oklab's polar coordinates [ottosson2020]; what the screen cannot show is clipped."""
+    a, b = chroma * np.cos(np.radians(degrees)), chroma * np.sin(np.radians(degrees))
+    cones = (
+        lightness + 0.3963377774 * a + 0.2158037573 * b,
+        lightness - 0.1055613458 * a - 0.0638541728 * b,
+        lightness - 0.0894841775 * a - 1.2914855480 * b,
+    )
+    linear = np.clip(OKLAB_TO_LINEAR @ np.power(cones, 3), 0, 1)
+    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
 
 
 def label_colours(labels: NDArray[np.int64]) -> NDArray:

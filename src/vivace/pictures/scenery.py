@@ -68,9 +68,9 @@ class Scenery:
             up,
         )
 
-    def frame(self, low: ArrayLike, high: ArrayLike) -> tuple[NDArray, NDArray]:
+    def frame(self, lowest: ArrayLike, highest: ArrayLike) -> tuple[NDArray, NDArray]:
         """The box to look at when the bodies are in the given one: with what stands near them, and the ground."""
-        low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        low, high = np.array(lowest, dtype=float), np.array(highest, dtype=float)
         size = float(np.linalg.norm(high - low))
         away = np.linalg.norm(np.maximum(np.maximum(self.boxes[:, 0] - high, low - self.boxes[:, 1]), 0), axis=1)
         extent = np.linalg.norm(self.boxes[:, 1] - self.boxes[:, 0], axis=1)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Neighbours in the stack differ in lightness too, so that a print in grey can be read.
-STACK = ("#0072B2", "#F0E442", "#D55E00", "#56B4E9", "#000000", "#E69F00", "#009E73", "#CC79A7")
+STACK = tuple(OKABE_ITO[k] for k in (0, 4, 2, 5, 1, 3, 7, 6))
 HATCHES = ("", "//", "..", "\\\\")  # where there are more stages than colours
 
 
@@ -27,6 +27,7 @@ def stacked_stages(
     *,
     budget_ms: float | None = None,
     first: int = 1,
+    xlabel: str = "frame",
     settings: Settings = None,
 ) -> None:
     """Milliseconds of each stage over the frames, stacked; a panel for each title, one legend.
@@ -58,7 +59,7 @@ def stacked_stages(
             axes.axhline(budget_ms, color=INK, linestyle="--", linewidth=1.2, label=f"budget, {budget_ms:.3g} ms")
         axes.set_xlim(frames[0] - 0.5, frames[-1] + 0.5)
         axes.set_ylim(0, 1.05 * max(_high(stack.sum(axis=0)), budget_ms or 0.0))
-        _finish(axes, title, "frame", "ms")
+        _finish(axes, title, xlabel, "ms")
     _legend(figure, grid.flat)
     save_figure(figure, path, settings)
 
@@ -76,7 +77,7 @@ def timelines(path: str | os.PathLike, rows: Sequence[Sequence[Panel]], *, setti
         axes.set_visible(True)
         for name, curve in panel.curves.items():
             _line(axes, *_curve(name, curve), name, names.index(name))
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
         _finish(axes, panel.title, panel.xlabel, panel.ylabel)
     _legend(figure, grid.flat)
     save_figure(figure, path, settings)
@@ -110,6 +111,3 @@ def _finish(axes: Axes, title: str, xlabel: str, ylabel: str) -> None:
     axes.grid(True, color=FAINT, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-assert set(STACK) == set(OKABE_ITO)

@@ -20,8 +20,8 @@ from .scene import SCENES, Scene
 
 NOODLE = (8, 75)  # vertices across and along: 50 noodles have 30,000
 SLIM = 0.6  # width of a cell for its length
-GOLDEN = math.pi * (3 - math.sqrt(5))  # rad: turned by it, no two layers lie along each other
-TILT = 0.7  # rad: of the layers of noodles
+CROSSING = 0.5  # rad: by which layers of noodles are turned, to one side and to the other
+TILT = 1.1  # rad: how steep the layers of noodles are
 CLOTHS = 9
 CLOTH = 78  # vertices along a side: 36K constraints
 
@@ -51,9 +51,9 @@ def noodles(
     for k in range(count):
         layer, place = divmod(k, together)
         beside = (place - 0.5 * (together - 1)) * (1.2 * width + thickness)
-        turned = one.transformed(translate=(beside, 0, 0)).transformed(rotate=(0, GOLDEN * layer, 0))
+        turned = one.transformed(translate=(beside, 0, 0)).transformed(rotate=(0, CROSSING * (-1) ** layer, 0))
         strips.append(turned.transformed(translate=(0, layer * (thickness + GAP), 0)))
-    # All layers are tilted together and stay apart; lying flat, they would not make a heap but a mat.
+    # All layers are tilted together and stay apart. They land on their ends; flat ones would make a mat, not a heap.
     bundle = mesh.join(strips, name="noodles").transformed(rotate=(TILT, 0, 0))
     bundle = bundle.transformed(translate=(0, 0.1 * length - float(bundle.bounds[0, 1]), 0))
     model = Model.of(bundle, Cloth(density, stretch, bend, bending="dihedral"), air=air)

@@ -16,7 +16,7 @@ from ..collisions.contacts import Contacts
 from ..colouring import COLOURINGS, Colouring, ContactColours, colour_constraints, merge_small, split
 from ..constraints import ConstraintGroup
 from ..errors import InputError
-from ..kernels.team import Phase
+from ..kernels.team import SMALLEST_CHUNK, Phase
 from ..system import System
 from .base import SOLVERS
 from .positional import PositionalSolver
@@ -109,18 +109,34 @@ class PbdColoured(PositionalSolver):
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
         colours = self._contact_colours.colour(contacts.pairs.vertices)
-        order = np.argsort(colours.astype(np.uint16), kind="stable")
         sizes = np.bincount(colours)
         self._contact_count = len(sizes) if self.together else int(np.count_nonzero(sizes))
-        pairs = contacts.pairs.ordered(order)
+        if not self.together:
+            return self._apart(contacts, previous, colours, sizes)
+        pairs = contacts.pairs.ordered(np.argsort(colours.astype(np.uint16), kind="stable"))
         touching = Touching(contacts, pairs, previous, self.q, self.threads)
         passes = touching.in_place(np.concatenate([[0], np.cumsum(sizes)]))
         self.contact_phases = [*(p for p in passes if p.end > p.begin), *touching.against_walls()]
-        if not self.together:
-            return [*self._phases, *self.contact_phases]
         mixed: list[Phase] = []
         own = self._by_colour()
         for k in range(max(len(own), len(passes))):
             mixed += own[k] if k < len(own) else []
             mixed += [passes[k]] if k < len(passes) and passes[k].end > passes[k].begin else []
         return [*mixed, *touching.against_walls()]
+
+    def _apart(
+        self, contacts: Contacts, previous: np.ndarray, colours: np.ndarray, sizes: np.ndarray
+    ) -> list[Phase]:
+        """Contacts after all others. Where many meet at a vertex there are many small colours, for which a second
+        thread brings nothing: they are visited one contact after the other, in one phase."""
+        small = sizes < SMALLEST_CHUNK
+        rank = np.cumsum(~small) - 1
+        overflow = int(rank[-1]) + 1 if len(sizes) else 0
+        rank[small] = overflow
+        place = rank[colours].astype(np.uint16)
+        pairs = contacts.pairs.ordered(np.argsort(place, kind="stable"))
+        touching = Touching(contacts, pairs, previous, self.q, self.threads)
+        pointers = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=overflow + 1))])
+        passes = [*touching.in_place(pointers[:-1]), *touching.in_place(pointers[-2:], serial=True)]
+        self.contact_phases = [*(p for p in passes if p.end > p.begin), *touching.against_walls()]
+        return [*self._phases, *self.contact_phases]

@@ -33,7 +33,7 @@ from ..kernels.team import GRAIN, SMALL, Job, Phase, phase_kernel
 from ..system import System
 from .base import Deadline, Outcome, Solver
 
-LAST_WORD = 4  # passes over the contacts after the last iteration: rather a stretched cloth than one that is pierced
+LAST_WORD = 16  # passes over the contacts after the last iteration: rather a stretched cloth than one that is pierced
 BENDING_UNIT = "N·m"  # constraints whose stiffness is a moment are bending
 
 
