@@ -149,6 +149,7 @@ class Simulation:
         self.form, self.frames = form, 0
         self._detector: Detector | None = None
         self._plain, self._grabbed = model, dict[int, np.ndarray]()  # the model without what is grabbed
+        self._home = dict[int, np.ndarray]()  # where pins that are grabbed had their targets
         self._after_ns = 0  # what came after the last sweep took lately
         self._adopt(model, time_step)
 
@@ -175,6 +176,7 @@ class Simulation:
         if not isinstance(value, Model) or value.n != self._model.n:
             raise InputError(f"a running simulation takes a Model with its own {self._model.n} vertices")
         self._grabbed.clear()
+        self._home.clear()
         self._plain = value
         self._adopt(value, self.system.h)
 
@@ -254,6 +256,8 @@ class Simulation:
         place = self._q[vertex, :3].copy() if target is None else _checked("target", target, (3,))
         new = vertex not in self._grabbed
         self._grabbed[vertex] = np.asarray(place, np.float64)
+        if new and vertex in self._plain.pinned:
+            self._home[vertex] = self._targets[self._plain.pinned.tolist().index(vertex)].copy()
         self._hold(new)
         return vertex
 
@@ -264,6 +268,8 @@ class Simulation:
             raise InputError(f"vertex {vertex!r} is not grabbed; those that are: {held}")
         for v in [vertex] if vertex is not None else list(self._grabbed):
             del self._grabbed[v]
+            if v in self._home:
+                self._targets[self._plain.pinned.tolist().index(v)] = self._home.pop(v)
         self._hold(True)
 
     @property
@@ -276,10 +282,11 @@ class Simulation:
         own = self._plain.pinned
         loose = sorted(set(self._grabbed) - set(own.tolist()))
         if changed:
-            targets = self._targets[: len(own)].copy()
+            targets, gravity = self._targets[: len(own)].copy(), self._gravity
             places = np.array([self._grabbed[v] for v in loose]).reshape(-1, 3)
             self._adopt(self._plain.pin(loose, target=places) if loose else self._plain, self.system.h)
             self._targets[: len(own)] = targets
+            self.gravity = gravity
         for k, v in enumerate([*own.tolist(), *loose]):
             if v in self._grabbed:
                 self._targets[k] = self._grabbed[v]

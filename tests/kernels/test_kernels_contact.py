@@ -51,7 +51,7 @@ def push(z, plane, before, impulse, static, kinetic):
 
 
 def pull(z, plane, before, static, kinetic):
-    """p - z of projective dynamics: depth n, and back across it by u_t, or by μ_k depth if that is longer than μ_s depth."""
+    """p - z of projective dynamics: depth n, and back across it by u_t, or μ_k depth where that exceeds μ_s depth."""
     z, plane, before = wide(z)[:3], wide(plane), wide(before)[:3]
     n = plane[:3]
     depth = plane[3] - n @ z
@@ -225,7 +225,7 @@ def test_what_rises_is_not_held():
 
 
 def test_a_push_is_taken_back_when_it_is_no_longer_needed():
-    """N = 0.04 from the first visit; something lifts the vertex by 0.03: N falls to 0.01, T with it, and it stays put."""
+    """N = 0.04 from the first visit; something lifts the vertex by 0.03: N falls to 0.01, and T with it."""
     q, impulses = np.array([[0.1, -0.04, 0, 1]], np.float32), np.zeros((1, 4), np.float32)
     arrays = (
         *(np.zeros(1, np.int32), np.zeros(1, np.float32), np.array([[0, 1, 0, 0]], np.float32)),

@@ -10,8 +10,8 @@ The smaller of two boxes looks for the larger, so nobody walks thousands of cell
 one cell of a coarse level. Within a level, a box looks only at the cells after its own, so that a pair is tested once.
 
 Space has no end but memory has: where there would be too many cells, they are numbered modulo a power of two along an
-axis (at least `SMALLEST_WRAP`, more than any walk is long). Boxes far apart may then share a cell, and the test of the boxes parts
-them. The work is linear in the number of boxes and of overlaps, as long as boxes of a level are spread over its cells.
+axis (at least `SMALLEST_WRAP`, more than any walk is long). Boxes far apart may then share a cell, and the test of the
+boxes parts them. The work is linear in the number of boxes and of overlaps, as long as boxes are spread over cells.
 """
 
 from __future__ import annotations
@@ -97,12 +97,19 @@ def _lay_out(low, high, level, base, whole, lengths):
     """Cell sizes and numbers of cells for each level; how many cells there are."""
     lowest, highest = np.full((LEVELS, 4), np.float32(np.inf)), np.full((LEVELS, 4), np.float32(-np.inf))
     largest, counts = np.zeros((LEVELS, 4), np.float32), np.zeros(LEVELS, np.int64)
-    for i in range(low.shape[0]):
+    i = 0
+    while i < low.shape[0]:  # boxes of one level follow each other: keep them in registers, not in the tables
         k, x = at(level, i), load4(low, i)
-        counts[k] += 1
-        store4(lowest, k, min4(load4(lowest, k), x))
-        store4(highest, k, max4(load4(highest, k), x))
-        store4(largest, k, max4(load4(largest, k), load4(high, i) - x))
+        lower, upper, size, start = x, x, load4(high, i) - x, i
+        i += 1
+        while i < low.shape[0] and at(level, i) == k:
+            x = load4(low, i)
+            lower, upper, size = min4(lower, x), max4(upper, x), max4(size, load4(high, i) - x)
+            i += 1
+        store4(lowest, k, min4(load4(lowest, k), lower))
+        store4(highest, k, max4(load4(highest, k), upper))
+        store4(largest, k, max4(load4(largest, k), size))
+        counts[k] += i - start
     first, begin = 0, 0
     limit = base * RATIO**-TYPICAL
     for k in range(LEVELS):
