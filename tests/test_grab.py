@@ -36,7 +36,8 @@ def test_first_triangle_against_brute_force(seed):
     points, triangles = rng.normal(size=(30, 3)), np.stack([rng.permutation(30)[:3] for _ in range(40)])
     hits = 0
     for _ in range(50):
-        o, d = as_ray(2 * rng.normal(size=3), rng.normal(size=3))
+        origin = 2 * rng.normal(size=3)
+        o, d = as_ray(origin, 0.8 * rng.normal(size=3) - origin)
         found = []
         for number, (a, b, c) in enumerate(points[triangles]):
             u, v, t = np.linalg.solve(np.column_stack([b - a, c - a, -d]), o - a)

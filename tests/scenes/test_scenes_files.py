@@ -115,7 +115,10 @@ def test_mesh_file_alone(tmp_path, suffix):
         ("", r"must have either a scene = \"name\" line or a \[mesh\] table"),
         ('scene = "cube"\n[mesh]\ngenerator = "cube"', r"must have either a scene = \"name\" line or a \[mesh\] table"),
         ('scene = "cub"', r"unknown scene 'cub'; did you mean 'cube'"),
-        ('scene = "cube"\ncolor = 1', r"the file has an unknown entry 'color'; known: budget, collisions, material, mesh"),
+        (
+            'scene = "cube"\ncolor = 1',
+            r"the file has an unknown entry 'color'; known: budget, collisions, material, mesh",
+        ),
         (
             'scene = "cube"\n[world]\nair = 1',
             r"\[world\] belongs to a \[mesh\] scene; a named scene has \[parameters\]",
@@ -142,7 +145,10 @@ def test_mesh_file_alone(tmp_path, suffix):
             '[mesh]\nfile = "a.obj"\nsize = 2',
             r"\[mesh\] has an unknown entry 'size'; known: repair, rotate, scale, tet",
         ),
-        ('[mesh]\ngenerator = "cube"\n[material]\ndensity = 3', r"\[material\] needs a kind: cloth, solid, jelly, wire"),
+        (
+            '[mesh]\ngenerator = "cube"\n[material]\ndensity = 3',
+            r"\[material\] needs a kind: cloth, solid, jelly, wire",
+        ),
         ('[mesh]\ngenerator = "cube"\n[material]\nkind = "sold"', r"unknown material 'sold'; did you mean 'solid'"),
         (
             '[mesh]\ngenerator = "cube"\n[material]\nkind = "solid"\nE = 1',

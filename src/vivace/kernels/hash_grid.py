@@ -30,7 +30,7 @@ LEVELS = 12
 TYPICAL = 4  # the level of boxes up to twice the typical size; each level after it holds boxes RATIO times larger
 RATIO = 8.0
 SMALLEST_WRAP = 16
-SHARE_X, SHARE_YZ = 0.5, 0.6  # cells in units of the level's largest box: x is contiguous in memory and may be finer
+SHARE_X, SHARE_YZ = 0.25, 1.01  # cells in units of the level's largest box: x is contiguous in memory and may be finer
 FINEST = 16.0  # ... but not finer than this share of the largest box that the level could hold
 FAR = 2.0**40  # cell numbers stay below this
 SCRATCH = 1024  # overlapping boxes that are collected before they are visited
@@ -326,7 +326,7 @@ def scratch_array() -> np.ndarray:
     return np.zeros(CHUNKS * (SCRATCH + 16), np.int32)
 
 
-@njit(forceinline=True)
+@njit(nogil=True)
 def _list(state, i, scratch, held, w):
     order, others, out, room = state
     for e in range(held):
@@ -334,7 +334,7 @@ def _list(state, i, scratch, held, w):
     return w
 
 
-@njit(forceinline=True)
+@njit(nogil=True)
 def _list_reversed(state, i, scratch, held, w):
     order, others, out, room = state
     for e in range(held):

@@ -30,6 +30,7 @@ from numba import njit
 
 from .gradients import xyz4
 from .local import cacheable, specialised
+from .positional_wide import WIDE
 from .simd import at, dot4, lane4, load4, make4, store4
 from .team import GRAIN, doubles, floats, ints, phase_kernel, rows
 
@@ -385,8 +386,13 @@ def watch_violation(table, begin, end, iteration):
 
 
 @cache
-def fast_kernel(function: Callable, vertices: int, *, by_vertex: bool) -> phase_kernel:
-    """The pass of a constraint whose gradients are given row by row, over 2 or 4 vertices."""
+def fast_kernel(function: Callable, vertices: int, *, by_vertex: bool, coloured: bool = False) -> phase_kernel:
+    """The pass of a constraint whose gradients are given row by row, over 2 or 4 vertices.
+
+    `coloured`: in place, and neighbours in the list share no vertex.
+    """
+    if coloured and function in WIDE:
+        return WIDE[function]
     passes, visits = {2: _pair_pass, 4: _quad_pass}, {2: _pair_vertex, 4: _quad_vertex}
     return phase_kernel(specialised((visits if by_vertex else passes)[vertices], function, "gradients"))
 

@@ -245,6 +245,20 @@ def transpose4(typingctx, a, b, c, d):
 
 
 @intrinsic
+def fourth4(typingctx, a, b, c, d):
+    """The fourth components of four rows."""
+    if any(t != float4 for t in (a, b, c, d)):
+        return None
+
+    def codegen(context, builder, sig, args):
+        a, b, c, d = args
+        ab, cd = _shuffle(builder, a, b, (2, 6, 3, 7)), _shuffle(builder, c, d, (2, 6, 3, 7))
+        return _shuffle(builder, ab, cd, (2, 3, 6, 7))
+
+    return float4(a, b, c, d), codegen
+
+
+@intrinsic
 def yzx4(typingctx, a):
     """(y, z, x, w) of a = (x, y, z, w)."""
     if a != float4:

@@ -204,7 +204,7 @@ def _may_meet(q, v, motion_v, corners, planes, speed, j, reach):
     return np.int64(near & (v != a) & (v != b) & (v != c))
 
 
-@njit(forceinline=True)
+@njit(nogil=True)
 def _visit_triangles(state, i, scratch, held, w):
     q, vertices, motion, others, corners, planes, speed, reach, out, room = state
     v = int_at(vertices, i)
@@ -215,7 +215,7 @@ def _visit_triangles(state, i, scratch, held, w):
     return w
 
 
-@njit(forceinline=True)
+@njit(nogil=True)
 def _visit_vertices(state, i, scratch, held, w):
     q, vertices, motion, others, corners, planes, speed, reach, out, room = state
     for e in range(held):
@@ -239,7 +239,7 @@ def at_most4(typingctx, a, b):
     return types.int64(a, b), codegen
 
 
-@njit(forceinline=True)
+@njit(nogil=True)
 def _visit_edges(state, i, scratch, held, w):
     """Discard edges that stay apart, and those too slow to touch and parallel or closest at an end; four at a time.
 
@@ -253,7 +253,9 @@ def _visit_edges(state, i, scratch, held, w):
     sx, sy, sz = splat4(lane4(from_mine, 0)), splat4(lane4(from_mine, 1)), splat4(lane4(from_mine, 2))
     moving = lane4(from_mine, 3) + rounding
     a, b, number = int_at(ends, 2 * i), int_at(ends, 2 * i + 1), int_at(order, i)
-    zero = splat4(np.float32(0))
+    zero, one, tiny = splat4(np.float32(0)), splat4(np.float32(1)), splat4(np.float32(1e-37))
+    inner = max4(splat4(reach) - np.float32(2) * splat4(rounding), zero)
+    inner = inner * inner
     for e in range(held, held + 3):
         put_int(scratch, e, i)  # the last four may be fewer; a pair with itself shares its ends
     for e in range(0, held, 4):
@@ -266,28 +268,39 @@ def _visit_edges(state, i, scratch, held, w):
         vw, ww = vx * wx + vy * wy + vz * wz, wx * wx + wy * wy + wz * wz
         sine = max4(uu * vv - uv * uv, zero)
         limit, close = slow + reach, slow + touch
-        apart = np.float32(2) * close * close + np.float32(1e-6) * ww
+        parallel = at_most4(sine, np.float32(0.95 * PARALLEL) * uu * vv)
         along, across = uw * vv - uv * vw, uv * uw - uu * vw
+        # May they touch, and are they on the way there closest inside? Then the narrow phase must see them.
+        apart = np.float32(2) * close * close + np.float32(1e-6) * ww
         short = max4(max4(zero - along, along - sine), zero)
         short_too = max4(max4(zero - across, across - sine), zero)
         nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
         height = nx * wx + ny * wy + nz * wz
+        height = height * height
         room_here = apart * sine
         crossing = at_most4(short * short, room_here * vv) & at_most4(short_too * short_too, room_here * uu)
-        crossing &= at_most4(height * height, np.float32(1.01) * limit * limit * sine)
+        crossing &= at_most4(height, np.float32(1.01) * limit * limit * sine)
         # Too slow to touch, and closest so near to an end that it counts as the end: if float32 can tell.
-        sure = at_most4(np.float32(2) * close * close * sine, height * height)
+        sure = at_most4(np.float32(2) * close * close * sine, height)
         sure &= at_most4(ww, np.float32(100) * min4(uu, vv)) & at_most4(np.float32(1e-3) * uu * vv, sine)
         near_end = np.float32(0.5 * END) * sine
         at_end = at_most4(min4(min4(along, sine - along), min4(across, sine - across)), near_end)
         crossing &= ~(sure & at_end)
-        # The distance of parallel edges is known to 0.015 of their length, so: (a + b)² <= 1.05 a² + 21 b².
         shadow = uw + uv
         gap = max4(max4(min4(uw, shadow) - uu, zero - max4(uw, shadow)), zero)
-        unsure = np.float32(1.05) * apart + np.float32(21 * 0.015**2) * max4(uu, vv)
-        beside = at_most4((ww * uu - uw * uw) + gap * gap, unsure * uu)
-        parallel = at_most4(sine, np.float32(0.95 * PARALLEL) * uu * vv)
-        bits = (parallel & beside) | (crossing & ~parallel)
+        # The distance of parallel edges is known to 0.015 of their length: (a + b)² <= 1.05 a² + 21 b².
+        unsure = np.float32(0.015**2) * max4(uu, vv)
+        beside = at_most4((ww * uu - uw * uw) + gap * gap, (np.float32(1.05) * apart + np.float32(21) * unsure) * uu)
+        # Those that are out of reach at the start, but not for long, are described where they are nearest.
+        t = min4(max4(along / max4(sine, tiny), zero), one)
+        r = min4(max4((uv * t - vw) / max4(vv, tiny), zero), one)
+        t = min4(max4((uw + uv * r) / max4(uu, tiny), zero), one)
+        zx, zy, zz = wx + r * vx - t * ux, wy + r * vy - t * uy, wz + r * vz - t * uz
+        distance = zx * zx + zy * zy + zz * zz
+        coming = at_most4(np.float32(0.98) * inner, distance) & at_most4(distance, np.float32(1.02) * limit * limit)
+        coming_along = at_most4(np.float32(0.95) * inner - np.float32(19) * unsure, distance)
+        coming_along &= at_most4(distance, np.float32(1.05) * limit * limit + np.float32(21) * unsure)
+        bits = (parallel & (beside | coming_along)) | (~parallel & (crossing | coming))
         for lane in range(4):
             j = np.int64(int_at(scratch, e + lane))
             c, d = int_at(ends, 2 * j), int_at(ends, 2 * j + 1)

@@ -49,7 +49,8 @@ def vertex_normals(positions: NDArray, triangles: NDArray) -> tuple[NDArray, NDA
 def cut(corners: NDArray, longest: float, view: View) -> NDArray:
     """Halve triangles (k, 3, d), the first three of d being positions, until no edge is longer than `longest`.
 
-    What is out of the frame is left out on the way, so that there are never many, however large a triangle is.
+    Beyond the camera's target, edges may be as much longer as they are farther; what is out of the frame is left out:
+    there are never many, however large a triangle is.
     """
     slope = np.tan(np.radians(view.camera.fov_degrees) / 2) * np.array([view.size[0] / view.size[1], 1.0])
     done = [corners[:0]]
@@ -57,9 +58,11 @@ def cut(corners: NDArray, longest: float, view: View) -> NDArray:
         seen = (corners[:, :, :3] - np.asarray(view.camera.eye)) @ view.camera.axes().T
         beyond = np.abs(seen[:, :, :2]) > slope * -seen[:, :, 2:]
         one_side = np.abs(np.sign(seen[:, :, :2]).sum(axis=1)) == 3
-        corners = corners[~(beyond.all(axis=1) & one_side).any(axis=1)]
+        nearest, farthest = -seen[:, :, 2].max(axis=1), -seen[:, :, 2].min(axis=1)
+        kept = ~(beyond.all(axis=1) & one_side).any(axis=1) & (farthest > 0)
+        corners, most = corners[kept], longest * np.maximum(nearest[kept] / view.camera.distance, 1)
         edges = np.linalg.norm(corners[:, (1, 2, 0), :3] - corners[:, :, :3], axis=2)
-        short = edges.max(axis=1, initial=0) <= longest
+        short = edges.max(axis=1, initial=0) <= most
         done.append(corners[short])
         corners, edges = corners[~short], edges[~short]
         # Each triangle is turned so that its longest edge is the first, which is then cut in the middle.
@@ -145,7 +148,9 @@ class Painter(Renderer):
         turned /= np.maximum(np.linalg.norm(turned, axis=1, keepdims=True), 1e-9)
         lit = shade(np.broadcast_to(view.look.scenery, turned.shape), turned).reshape(-1, 3, 3)
         # As far as the farthest corner may be, so that what lies on it comes after it.
-        pieces = pixels.reshape(-1, 3, 2), lit, depth.reshape(-1, 3).mean(axis=1) + longest
+        depth = depth.reshape(-1, 3).mean(axis=1)
+        depth = depth + longest * np.maximum(depth / view.camera.distance, 1)
+        pieces = pixels.reshape(-1, 3, 2), lit, depth
         self._canvas.clear()
         self._paint([pieces])
         return Standing(pieces, np.array(self._canvas.buffer_rgba()))

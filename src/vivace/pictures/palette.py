@@ -42,7 +42,7 @@ def body_colours(groups: Mapping[str, NDArray], count: int, first: ArrayLike) ->
 
 
 def oklch(lightness: float, chroma: float, degrees: float) -> NDArray:
-    """sRGB of a colour in Oklab's polar coordinates [ottosson2020]; what the screen cannot show is clipped."""
+    """sRGB of polar coordinates in Oklab (B. Ottosson, 2020); what a screen cannot show is clipped."""
     a, b = chroma * np.cos(np.radians(degrees)), chroma * np.sin(np.radians(degrees))
     cones = (
         lightness + 0.3963377774 * a + 0.2158037573 * b,

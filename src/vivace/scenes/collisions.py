@@ -76,7 +76,7 @@ def _colliders(path: Path, number: int, row: dict) -> list[Collider]:
         raise InputError(f"{path}: collider {number} needs a kind: {', '.join(KINDS)}")
     if not isinstance(kind, str) or kind not in KINDS:
         raise UnknownNameError("kind of collider", str(kind), KINDS)
-    where = f"collider {number}, a {kind},"
+    where = f"collider {number}, {'an' if kind[0] in 'aeiou' else 'a'} {kind},"
     parameters = {name: known for name, known in inspect.signature(KINDS[kind]).parameters.items() if name != "folder"}
     check_known(path, where, options, parameters)
     missing = [name for name, known in parameters.items() if known.default is known.empty and name not in options]

@@ -20,8 +20,8 @@ from .scene import SCENES, Scene
 
 NOODLE = (8, 75)  # vertices across and along: 50 noodles have 30,000
 SLIM = 0.6  # width of a cell for its length
-CROSSING = 0.5  # rad: by which layers of noodles are turned, to one side and to the other
-TILT = 1.1  # rad: how steep the layers of noodles are
+CROSSING = 0.7  # rad: by how much layers of noodles are turned at most, to one side or the other
+TILT = 0.8  # rad: how steep the layers of noodles are
 CLOTHS = 9
 CLOTH = 78  # vertices along a side: 36K constraints
 
@@ -51,7 +51,7 @@ def noodles(
     for k in range(count):
         layer, place = divmod(k, together)
         beside = (place - 0.5 * (together - 1)) * (1.2 * width + thickness)
-        turned = one.transformed(translate=(beside, 0, 0)).transformed(rotate=(0, CROSSING * (-1) ** layer, 0))
+        turned = one.transformed(translate=(beside, 0, 0)).transformed(rotate=(0, CROSSING * math.sin(2.4 * layer), 0))
         strips.append(turned.transformed(translate=(0, layer * (thickness + GAP), 0)))
     # All layers are tilted together and stay apart. They land on their ends; flat ones would make a mat, not a heap.
     bundle = mesh.join(strips, name="noodles").transformed(rotate=(TILT, 0, 0))

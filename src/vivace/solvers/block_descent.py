@@ -29,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..checks import is_number
+from ..collisions.contacts import Contacts
 from ..colouring import COLOURINGS
 from ..errors import InputError
 from ..kernels.assemble import pair_springs, spring_rows
@@ -103,6 +104,11 @@ class BlockDescent(SweepingSolver):
         self._set_even(self.layout)
         return True
 
+    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        super().touch(contacts, previous, start)
+        if self.layout is not None and self.layout.contacts is not None:
+            self._set_even(self.layout)
+
     def _set_even(self, layout: Layout) -> None:
         """k of each vertex: Y_ii without what has a block of its own. In float64, where little is left of much."""
         self._even[:] = np.maximum(layout.system.diagonal[layout.order] - self._own, 0.0)
@@ -131,9 +137,9 @@ def _springs(layout: Layout) -> tuple[np.ndarray, ...]:
 def _shares(layout: Layout) -> tuple[np.ndarray, ...]:
     """Slots and shares of the local pass, c of each share (1/(2w) for tet-strain, else 0), and Σ w |a|²/2 (n,)."""
     slot_at, shares = np.zeros(layout.n + 1, np.int32), np.zeros((0, 4), np.float32)
-    for phase in layout.local_phases:
-        if phase.kernel is gather:
-            slot_at, shares = phase.arrays[:2]
+    gathers = [phase.arrays for phase in layout.local_phases if phase.kernel is gather]
+    if layout.system.projected:
+        slot_at, shares = gathers[0][:2]  # the first: contacts have one of their own
     scales, turned = np.zeros(len(shares), np.float32), np.zeros(layout.n)
     for phase in layout.local_phases:
         if phase.kernel is local_rotations:

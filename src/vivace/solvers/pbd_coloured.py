@@ -107,6 +107,10 @@ class PbdColoured(PositionalSolver):
             return [[phase] for phases in types for phase in phases]
         return [[phase for phase in colour if phase.end > phase.begin] for colour in zip(*types, strict=True)]
 
+    def iteration_without(self) -> list[Phase]:
+        self._contact_count = 0
+        return self._phases
+
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
         colours = self._contact_colours.colour(contacts.pairs.vertices)
         sizes = np.bincount(colours)

@@ -98,6 +98,10 @@ class PbdJacobi(PositionalSolver):
     def begin(self) -> None:
         self._slots[:] = 0.0
 
+    def iteration_without(self) -> list[Phase]:
+        self._share(self._own)
+        return self._phases
+
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
         n, pairs = self._n, contacts.pairs
         touching = Touching(contacts, pairs, previous, self.q, self.threads)

@@ -104,6 +104,9 @@ class PbdVivace(PositionalSolver):
             phases.append(Phase(apply_steps, apply, begin, end))
         return phases
 
+    def iteration_without(self) -> list[Phase]:
+        return self._by_colour(self._own_colouring, self._responses, [])
+
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
         pairs, last = contacts.pairs, self.colouring or self._own_colouring
         touching = Touching(contacts, pairs, previous, self.q, self.threads, corners=True)

@@ -93,10 +93,10 @@ class Listed:
     def compliant(self) -> bool:
         return bool(self.settings[1])
 
-    def kernel(self, *, by_vertex: bool = False) -> phase_kernel:
+    def kernel(self, *, by_vertex: bool = False, coloured: bool = False) -> phase_kernel:
         kind = self.group.kind
         if kind.gradients is not None:
-            return fast_kernel(kind.gradients, kind.vertices, by_vertex=by_vertex)
+            return fast_kernel(kind.gradients, kind.vertices, by_vertex=by_vertex, coloured=coloured)
         numbers = (kind.vertices, kind.rows, len(kind.parameters))
         if kind.evaluate is not None:
             return any_kernel(kind.evaluate, *numbers, by_vertex=by_vertex, projects=False)
@@ -118,7 +118,7 @@ class Listed:
             *(q, q if slots is None else slots, self.settings, self.soft if shares is None else shares),
             *(self.sums, self.operator),
         )
-        kernel = self.kernel()
+        kernel = self.kernel(coloured=slots is None and not serial)
         limits = zip(self.begins.tolist(), self.ends.tolist(), strict=True)
         return [Phase(kernel, arrays, begin, end, serial=serial) for begin, end in limits]
 
@@ -158,6 +158,10 @@ class PositionalSolver(Solver):
         Sets `self.contact_phases`, those of the contacts alone.
         """
 
+    def iteration_without(self) -> list[Phase]:
+        """The first iteration again, when contacts have ended; undoes what `iteration_with` has changed."""
+        return self._phases
+
     def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self._job is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
@@ -166,7 +170,7 @@ class PositionalSolver(Solver):
             self._plan(self.iteration_with(contacts, previous))
             self._last_word = Job(self.contact_phases, self.threads)
         elif self._touched:
-            self._plan(self._phases)
+            self._plan(self.iteration_without())
         self._touched = len(contacts) > 0
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
