@@ -58,7 +58,7 @@ class System:
         self._inner = inner
         if like is not None and not self.shares_structure(like):
             like = None
-        self._assembly = like._assembly if like is not None else _Assembly(model.n, inner)
+        self._assembly: _Assembly = like._assembly if like is not None else _Assembly(model.n, inner)
         self.pin_weight = np.zeros(model.n)
         for group in self.pins:
             np.add.at(self.pin_weight, group.vertices[:, 0], group.weights)

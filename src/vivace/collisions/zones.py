@@ -60,9 +60,7 @@ class Guard:
             zone[:] = -1
             zone[used] = label
             walls = contacts.walls
-            d = common_displacements(
-                zone, count, self._masses, held, q, wanted, walls.vertices, walls.planes
-            )
+            d = common_displacements(zone, count, self._masses, held, q, wanted, walls.vertices, walls.planes)
             x[:] = wanted
             displace(zone, d, held, q, x)
         x[~held] = q[~held]

@@ -124,7 +124,9 @@ def constraint(
     if vertices < 1 or rows < least:
         raise InputError(f"constraint {name!r}: vertices and rows must be at least 1, not {vertices} and {rows}")
     if role is Role.POSITION and rows != 0:
-        raise InputError(f"constraint {name!r}: known by its value alone, it has no operator: rows must be 0, not {rows}")
+        raise InputError(
+            f"constraint {name!r}: known by its value alone, it has no operator: rows must be 0, not {rows}"
+        )
 
     def add(cls: type) -> type:
         if role in (Role.SPRING, Role.TARGET) and not cls.__module__.startswith("vivace."):
@@ -220,7 +222,9 @@ def _try_value(kind: ConstraintType, x: np.ndarray, parameters: np.ndarray) -> N
     try:
         value = kind.evaluate(x, parameters, gradient)
     except Exception as error:
-        raise InputError(f"constraint {kind.name!r}: evaluate(x, parameters, gradient) fails at rest: {error!r}") from error
+        raise InputError(
+            f"constraint {kind.name!r}: evaluate(x, parameters, gradient) fails at rest: {error!r}"
+        ) from error
     if value is None or not np.isfinite(value) or not np.isfinite(gradient).all():
         raise InputError(
             f"constraint {kind.name!r}: evaluate must return C and write gradient[k, c] for every vertex k, all finite"

@@ -41,7 +41,11 @@ class Dihedral:
         # n1 = e x a, n2 = b x e: normals of the two triangles, as long as twice their areas
         mx, my, mz = ey * az - ez * ay, ez * ax - ex * az, ex * ay - ey * ax
         nx, ny, nz = by * ez - bz * ey, bz * ex - bx * ez, bx * ey - by * ex
-        square_e, square_m, square_n = ex * ex + ey * ey + ez * ez, mx * mx + my * my + mz * mz, nx * nx + ny * ny + nz * nz
+        square_e, square_m, square_n = (
+            ex * ex + ey * ey + ez * ez,
+            mx * mx + my * my + mz * mz,
+            nx * nx + ny * ny + nz * nz,
+        )
         if square_e <= tiny or square_m <= tiny or square_n <= tiny:  # a triangle without area has no angle
             for k in range(4):
                 for c in range(3):

@@ -13,9 +13,7 @@ from .base import Prepared, Role, constraint
 from .tetrahedron import gradient_operator
 
 
-@constraint(
-    "volume", vertices=4, rows=0, parameters=("rest_volume",), role=Role.POSITION, gradients=volume, unit="Pa"
-)
+@constraint("volume", vertices=4, rows=0, parameters=("rest_volume",), role=Role.POSITION, gradients=volume, unit="Pa")
 class Volume:
     """Keeps the volume of a tetrahedron, E = κ/2 (V - V₀)²/V₀; position based solvers; stiffness κ in Pa."""
 

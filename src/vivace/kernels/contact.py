@@ -164,7 +164,9 @@ def push_walls(table, begin, end, iteration):
             plane, impulse = load4(planes, c), load4(impulses, c)
             if dot4(xyz4(plane), x) >= lane4(plane, 3) and lane4(impulse, 3) <= ZERO:
                 continue
-            move, impulse = push(xyz4(x), plane, load4(before, c), impulse, at(friction, 2 * c), at(friction, 2 * c + 1))
+            move, impulse = push(
+                xyz4(x), plane, load4(before, c), impulse, at(friction, 2 * c), at(friction, 2 * c + 1)
+            )
             store4(impulses, c, impulse)
             x += move
         store4(q, v, x)
@@ -192,7 +194,13 @@ def pull(z, plane, before, static, kinetic):
 def pull_contacts(table, begin, end, iteration):
     """What each contact adds to the right-hand sides of its four vertices."""
     vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
-    friction, weights, slots, q, out = floats(table, 4), floats(table, 5), ints(table, 6), rows(table, 7), rows(table, 8)
+    friction, weights, slots, q, out = (
+        floats(table, 4),
+        floats(table, 5),
+        ints(table, 6),
+        rows(table, 7),
+        rows(table, 8),
+    )
     for c in range(begin, min(end, longs(table, 9)[0])):
         z, _ = separation(vertices, a, c, q)
         force = pull(z, load4(planes, c), load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
@@ -208,7 +216,13 @@ def pull_contacts(table, begin, end, iteration):
 def pull_walls(table, begin, end, iteration):
     """The same for contacts with walls."""
     vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
-    friction, weights, slots, q, out = floats(table, 4), floats(table, 5), ints(table, 6), rows(table, 7), rows(table, 8)
+    friction, weights, slots, q, out = (
+        floats(table, 4),
+        floats(table, 5),
+        ints(table, 6),
+        rows(table, 7),
+        rows(table, 8),
+    )
     for c in range(begin, min(end, longs(table, 9)[0])):
         x = xyz4(load4(q, at(vertices, c)))
         force = pull(x, load4(planes, c), load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))

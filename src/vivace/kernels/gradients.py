@@ -78,8 +78,6 @@ def volume(x0, x1, x2, x3, operator, parameters, c):
     return dot4(e3, g3) - at(parameters, c), np.float32(-1.0) * (g1 + g2 + g3), g1, g2, g3
 
 
-
-
 @njit
 def dihedral(x0, x1, x2, x3, operator, parameters, c):
     """C = θ - θ₀ and the gradient of [bridson2003, section 4]: see constraints.dihedral, of which this is the fast form."""

@@ -40,7 +40,12 @@ def stretch_pass(table, begin, end, iteration):
     last = begin + (end - begin) // 4 * 4
     for c in range(begin, last, 4):
         i0, j0, i1, j1 = at(vertices, 2 * c), at(vertices, 2 * c + 1), at(vertices, 2 * c + 2), at(vertices, 2 * c + 3)
-        i2, j2, i3, j3 = at(vertices, 2 * c + 4), at(vertices, 2 * c + 5), at(vertices, 2 * c + 6), at(vertices, 2 * c + 7)
+        i2, j2, i3, j3 = (
+            at(vertices, 2 * c + 4),
+            at(vertices, 2 * c + 5),
+            at(vertices, 2 * c + 6),
+            at(vertices, 2 * c + 7),
+        )
         a0, b0, a1, b1 = load4(q, i0), load4(q, j0), load4(q, i1), load4(q, j1)
         a2, b2, a3, b3 = load4(q, i2), load4(q, j2), load4(q, i3), load4(q, j3)
         d0, d1, d2, d3 = a0 - b0, a1 - b1, a2 - b2, a3 - b3
@@ -75,7 +80,6 @@ def stretch_pass(table, begin, end, iteration):
         store4(q, i, xi - (wi * delta / size) * d)
         store4(q, j, xj + (wj * delta / size) * d)
     sums[begin // GRAIN] = squares
-
 
 
 @njit(inline="always")

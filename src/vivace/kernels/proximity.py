@@ -205,6 +205,12 @@ def approach(is_edges, x, d, thickness, reach):
     otherwise when they are nearest, as far as it was looked at.
     """
     c, z, region = measure(is_edges, x)
+    return follow_pair(is_edges, x, d, thickness, reach, c, z, region)
+
+
+@njit(nogil=True)
+def follow_pair(is_edges, x, d, thickness, reach, c, z, region):
+    """`approach`, of a pair whose closest points at the start are known."""
     start = length(z)
     speed = fastest(is_edges, d)
     touch = TOUCH * thickness

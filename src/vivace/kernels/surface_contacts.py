@@ -25,8 +25,8 @@ from .proximity import (
     NONE,
     SIDE,
     UNSURE,
-    approach,
     classify,
+    follow_pair,
     length,
     measure,
     normal_of,
@@ -138,7 +138,7 @@ def touch_triangles(table, begin, end, iteration):
             found, time, d = classify(length(z), _slow(motion, v, a, b, c), thickness, reach), 0.0, x
             if found == UNSURE:
                 d = _less(_relative(s, v, a, b, c), x)
-                found, time, coefficient, z, region = approach(False, x, d, thickness, reach)
+                found, time, coefficient, z, region = follow_pair(False, x, d, thickness, reach, coefficient, z, region)
             if found == NONE:
                 continue
             if found == AT_START and region != INSIDE:
@@ -175,7 +175,9 @@ def touch_edges(table, begin, end, iteration):
             found, time, move = classify(length(z), _slow(motion, a, b, c, d), thickness, reach), 0.0, x
             if found == UNSURE:
                 move = _less(_relative(s, a, b, c, d), x)
-                found, time, coefficient, z, region = approach(True, x, move, thickness, reach)
+                found, time, coefficient, z, region = follow_pair(
+                    True, x, move, thickness, reach, coefficient, z, region
+                )
             if found == NONE or (region != INSIDE and (region != ALONG or found == AT_START)):
                 continue
             n = normal_of(True, x, move, time, coefficient, z, smallest)

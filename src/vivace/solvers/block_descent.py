@@ -29,7 +29,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..checks import is_number
-from ..collisions.contacts import Contacts
 from ..colouring import COLOURINGS
 from ..errors import InputError
 from ..kernels.assemble import pair_springs, spring_rows
@@ -103,11 +102,6 @@ class BlockDescent(SweepingSolver):
         assert self.layout is not None
         self._set_even(self.layout)
         return True
-
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
-        super().touch(contacts, previous, start)
-        if self.layout is not None and self.layout.contacts is not None:
-            self._set_even(self.layout)
 
     def _set_even(self, layout: Layout) -> None:
         """k of each vertex: Y_ii without what has a block of its own. In float64, where little is left of much."""

@@ -82,7 +82,7 @@ class Chebyshev(Accelerated):
             solver.accelerate(self._positional_steps)
             self.positional, self.name = solver, f"{self.wrapper}({solver.name})"  # type: ignore[misc]
         else:
-            super()._adopt(solver)
+            super()._adopt(inner)
 
     def _positional_steps(self, q: np.ndarray, e: np.ndarray) -> list[Phase]:
         """What is made of the summed corrections of position based dynamics [fratarcangeli2018, section 2.2.3]."""

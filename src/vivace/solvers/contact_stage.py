@@ -64,7 +64,11 @@ class ContactStage:
             weights = (share * diagonal[vertices]).sum(axis=1) if stiffness is None else np.full(count, stiffness)
             arrays[7][0] = count
             arrays[0][: vertices.size], arrays[1][: a.size] = self.rank[vertices].ravel(), a.ravel()
-            arrays[2][:count], arrays[4][: 2 * count], arrays[5][:count] = planes[:count], friction[:count].ravel(), weights
+            arrays[2][:count], arrays[4][: 2 * count], arrays[5][:count] = (
+                planes[:count],
+                friction[:count].ravel(),
+                weights,
+            )
             if count:
                 flat = np.ascontiguousarray(vertices.ravel())
                 table = (flat, arrays[1], arrays[2], arrays[3], arrays[4], arrays[4], previous, recovery)
@@ -79,7 +83,7 @@ class ContactStage:
         return added
 
     def keep_out(self) -> list[Phase]:
-        """After the last sweep: nothing ends behind a wall, however few sweeps there were [fratarcangeli2018, section 2.3]."""
+        """After the last sweep: nothing ends behind a wall, however few there were [fratarcangeli2018, section 2.3]."""
         vertices, _, planes, *_ = self._walls
         return [Phase(keep_out, (vertices, planes, self._q, self._walls[7]), 0, self.room, serial=True)]
 

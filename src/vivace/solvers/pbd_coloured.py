@@ -1,8 +1,8 @@
 """Position based dynamics over coloured constraints: one parallel pass a colour [fratarcangeli2013, section 3].
 
 Two constraints are neighbours when they share a vertex; those of one colour share none and are solved in parallel.
-Each type of constraint has colours of its own, as in Table 1 of the paper, or all types are coloured together. Contacts,
-new in every frame, are coloured against themselves, or against all others.
+Each type of constraint has colours of its own, as in Table 1 of the paper, or all types are coloured together.
+Contacts, new in every frame, are coloured against themselves, or against all others.
 """
 
 from __future__ import annotations
@@ -84,9 +84,7 @@ class PbdColoured(PositionalSolver):
         return found
 
     def _colour(self, vertices: np.ndarray | list[np.ndarray]) -> Colouring:
-        found = colour_constraints(
-            vertices, self._n, self.colouring_algorithm, seed=self.seed, threads=self.threads
-        )
+        found = colour_constraints(vertices, self._n, self.colouring_algorithm, seed=self.seed, threads=self.threads)
         if self.smallest:
             found = merge_small(vertices, self._n, found, self.smallest)
         return split(found, self.largest) if self.largest else found
@@ -128,9 +126,7 @@ class PbdColoured(PositionalSolver):
             mixed += [passes[k]] if k < len(passes) and passes[k].end > passes[k].begin else []
         return [*mixed, *touching.against_walls()]
 
-    def _apart(
-        self, contacts: Contacts, previous: np.ndarray, colours: np.ndarray, sizes: np.ndarray
-    ) -> list[Phase]:
+    def _apart(self, contacts: Contacts, previous: np.ndarray, colours: np.ndarray, sizes: np.ndarray) -> list[Phase]:
         """Contacts after all others. Where many meet at a vertex there are many small colours, for which a second
         thread brings nothing: they are visited one contact after the other, in one phase."""
         small = sizes < SMALLEST_CHUNK

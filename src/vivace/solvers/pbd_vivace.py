@@ -61,8 +61,10 @@ class PbdVivace(PositionalSolver):
     def arrange(self, groups: list[ConstraintGroup], system: System) -> list[tuple[np.ndarray, np.ndarray]]:
         n = system.n
         self._graph = vertex_graph(n, [group.vertices for group in groups])
-        options = {"seed": self.seed, "threads": self.threads, "check": False}
-        self._own_colouring = colour(*self._graph, self.colouring_algorithm, **options)
+        indptr, indices = self._graph
+        self._own_colouring = colour(
+            indptr, indices, self.colouring_algorithm, seed=self.seed, threads=self.threads, check=False
+        )
         self._rank = morton_rank(system.model.mesh.vertices)
         self._responses = response(n, groups, self.inverse_of(system), system.model.mesh.vertices)
         k = np.arange(RAMP_LENGTH)
@@ -105,7 +107,7 @@ class PbdVivace(PositionalSolver):
         return phases
 
     def iteration_without(self) -> list[Phase]:
-        return self._by_colour(self._own_colouring, self._responses, [])
+        return self._by_colour(self._own_colouring, self._responses, self._visits, [])
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
         pairs, last = contacts.pairs, self.colouring or self._own_colouring
@@ -125,8 +127,8 @@ class PbdVivace(PositionalSolver):
 def response(n: int, groups: list[ConstraintGroup], inverse: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """How far a vertex overshoots at most: the largest eigenvalue of Σ_c w_i ∇_i C ∇_i Cᵀ / Σ_j w_j |∇_j C|².
 
-    With gradients as at rest, where they have a direction there (`SPARE` is for what deformation changes); of others the
-    trace.
+    With gradients as at rest, where they have a direction there (`SPARE` is for what deformation changes); of others
+    the trace.
     """
     blocks, traces = np.zeros((n, 3, 3)), np.zeros(n)
     for group in groups:

@@ -3,8 +3,8 @@
 Position based dynamics moves vertices until the constraints hold, instead of minimising a sum of energies
 [mueller2007; fratarcangeli2018, section 1.3.5]. With `stiffness=None` each constraint has the compliance 1/w of its
 weight w in the model [macklin2016], and the iterations converge to the minimum of the very energy that projective
-dynamics minimises; with a number, the paper's stiffness κ [fratarcangeli2013, Eq. 6], how hard a constraint is depends on
-the number of iterations. Pins are exact: a pinned vertex has no inverse mass.
+dynamics minimises; with a number, the paper's stiffness κ [fratarcangeli2013, Eq. 6], how hard a constraint is depends
+on the number of iterations. Pins are exact: a pinned vertex has no inverse mass.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Listed:
         room = int(begins[-1])
 
         def spread(values: np.ndarray, dtype: type = np.float32) -> np.ndarray:
-            out = np.zeros((room, values[:1].size if len(values) else 0), dtype)
+            out: np.ndarray = np.zeros((room, values[:1].size if len(values) else 0), dtype)
             out[place] = values.reshape(len(group), -1)
             return out.ravel()
 
@@ -136,6 +136,8 @@ class PositionalSolver(Solver):
     listed: list[Listed]
     contact_phases: Sequence[Phase] = ()
     _job: Job | None = None
+    _last_word: Job | None = None
+    _touched = False
 
     def __post_init__(self) -> None:
         check_stiffness("stiffness", self.stiffness)
@@ -189,7 +191,7 @@ class PositionalSolver(Solver):
         ]
         self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(1)
         self._weigh(system)
-        self._last_word: Job | None = None
+        self._last_word = None
         self._last_ns = 0  # what it took lately
         self._phases = self.iteration()
         self._plan(self._phases)
@@ -227,9 +229,7 @@ class PositionalSolver(Solver):
         if self._watched is None:
             parts = self.partial_sums()
             totals = np.zeros(len(parts))
-            last = [
-                Phase(add_up, (sums, totals[k : k + 1]), 0, len(sums), serial=True) for k, sums in enumerate(parts)
-            ]
+            last = [Phase(add_up, (sums, totals[k : k + 1]), 0, len(sums), serial=True) for k, sums in enumerate(parts)]
             watch = Phase(watch_violation, (totals, self._monitor, self._tolerance), 0, len(parts), serial=True)
             self._watched = Job([*self._planned, *last, watch], self.threads, self._monitor)
         return self._watched
