@@ -332,9 +332,18 @@ class Simulation:
         if not new:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
         return Report(
-            *(self.frames, outcome.sweeps, outcome.residual, outcome.stopped, clock.stages, self.solver.colours),
-            *(len(contacts), stuck),
-            *(outcome.note, self.system, frame, self._q.copy()),
+            self.frames,
+            outcome.sweeps,
+            outcome.residual,
+            outcome.stopped,
+            clock.stages,
+            self.solver.colours,
+            len(contacts),
+            stuck,
+            outcome.note,
+            self.system,
+            frame,
+            self._q.copy(),
         )
 
     def prepare(self, *, wait: bool = False) -> bool:

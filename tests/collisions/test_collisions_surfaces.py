@@ -7,7 +7,8 @@ import pytest
 
 from vivace.collisions.surfaces import Surfaces
 from vivace.errors import InputError
-from vivace.kernels.hash_grid import SCRATCH, broad_phase_pairs
+from vivace.kernels.box_pairs import broad_phase_pairs
+from vivace.kernels.hash_grid import SCRATCH
 from vivace.kernels.proximity import ALONG, AT_START, CORNER, INSIDE, NONE, SIDE, approach, measure
 
 THICKNESS = 0.05

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.hash_grid import broad_phase_pairs
+from ..kernels.box_pairs import broad_phase_pairs
 from ..kernels.piercing import UNSURE, pierce_pairs
 from ..kernels.team import check_threads
 from ..mesh import checks, topology

@@ -19,8 +19,7 @@ import numpy as np
 from ..checks import is_number
 from ..errors import InputError
 from ..kernels.hash_grid import BASE, CHUNKS, arrange_boxes, grid_arrays, scratch_array, sort_sets
-from ..kernels.surface_contacts import gather, touch_edges, touch_triangles
-from ..kernels.surface_pairs import (
+from ..kernels.surface_boxes import (
     REACH,
     SETTINGS,
     THICKNESS,
@@ -30,10 +29,10 @@ from ..kernels.surface_pairs import (
     arrange_vertices,
     bound,
     follow,
-    pair_edges,
-    pair_vertices,
     survey,
 )
+from ..kernels.surface_contacts import gather, touch_edges, touch_triangles
+from ..kernels.surface_pairs import pair_edges, pair_vertices
 from ..kernels.team import Job, Phase, check_threads
 from ..mesh import checks, topology
 
@@ -152,7 +151,7 @@ class Surfaces:
     def _make_jobs(self, threads: int) -> tuple[Job, ...]:
         """The grid, the search and the contacts; made again when the lists must be longer."""
         lists = [np.empty(2 * CHUNKS * capacity, np.int32) for capacity in self._capacity]
-        results = [
+        results: list[tuple[np.ndarray, ...]] = [
             (np.empty((CHUNKS * capacity, 4), np.int32), *(np.empty((CHUNKS * capacity, 4), np.float32) for _ in "cp"))
             for capacity in self._capacity
         ]

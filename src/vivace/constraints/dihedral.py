@@ -1,5 +1,5 @@
 """Bending by the angle between two triangles: C = θ - θ₀ [mueller2007, section 4.1], signed, with the gradient of
-[bridson2003, section 4]: unlike the arc cosine of the paper it knows on which side a fold is, and it is smooth at θ = 0.
+[bridson2003, section 4]: unlike the arc cosine of the paper it knows on which side a fold is, and is smooth at θ = 0.
 """
 
 from __future__ import annotations

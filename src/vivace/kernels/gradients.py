@@ -72,7 +72,7 @@ def curved_hinge(x0, x1, x2, x3, operator, parameters, c):
 
 @njit
 def volume(x0, x1, x2, x3, operator, parameters, c):
-    """C = V - V₀ [fratarcangeli2013, Eq. 7 to 11], each gradient at the vertex it belongs to (see constraints.volume)."""
+    """C = V - V₀ [fratarcangeli2013, Eq. 7 to 11], each gradient at its own vertex (see constraints.volume)."""
     e1, e2, e3 = xyz4(x1 - x0), xyz4(x2 - x0), xyz4(x3 - x0)
     g1, g2, g3 = SIXTH * cross4(e2, e3), SIXTH * cross4(e3, e1), SIXTH * cross4(e1, e2)
     return dot4(e3, g3) - at(parameters, c), np.float32(-1.0) * (g1 + g2 + g3), g1, g2, g3
@@ -80,7 +80,7 @@ def volume(x0, x1, x2, x3, operator, parameters, c):
 
 @njit
 def dihedral(x0, x1, x2, x3, operator, parameters, c):
-    """C = θ - θ₀ and the gradient of [bridson2003, section 4]: see constraints.dihedral, of which this is the fast form."""
+    """C = θ - θ₀ and the gradient of [bridson2003, section 4]: the fast form of constraints.dihedral."""
     e, a, b = xyz4(x1 - x0), xyz4(x2 - x0), xyz4(x3 - x0)
     m, n = cross4(e, a), cross4(b, e)
     square_e, square_m, square_n = dot4(e, e), dot4(m, m), dot4(n, n)

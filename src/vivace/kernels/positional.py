@@ -175,8 +175,8 @@ def _any_pass(table, begin, end, iteration):
 
 # --- vertex by vertex ----------------------------------------------------------------------------------------------
 # Table: the vertices in the order of their colours, where the incidences of each begin, incidences (constraint x
-# corners + corner), then vertices, parameters, softness, λ of every incidence, q, the sums, settings, shares, operators,
-# and ω of the iterations in turn, the last of which holds for all later ones.
+# corners + corner), then vertices, parameters, softness, λ of every incidence, q, the sums, settings, shares,
+# operators, and ω of the iterations in turn, the last of which holds for all later ones.
 
 
 @njit(inline="always")

@@ -1,7 +1,7 @@
 """Passes of `positional` in place, four constraints at a time: those of a colour share no vertex.
 
-Colours and chunks begin at multiples of 16 (see `solvers.positional.Listed`), so that λ and the parameters of four are one
-row; what is left at the end of a colour is done one by one.
+Colours and chunks begin at multiples of 16 (see `solvers.positional.Listed`), so that λ and the parameters of four are
+one row; what is left at the end of a colour is done one by one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _scales(size, rest, weight, c, kappa, compliant, soft, lambdas):
 
 @phase_kernel
 def stretch_pass(table, begin, end, iteration):
-    """Springs in place, four at a time: those of a colour share no vertex. Colours and chunks begin at multiples of 4."""
+    """Springs."""
     vertices, rest, soft, lambdas = ints(table, 0), rows(table, 2), rows(table, 3), rows(table, 4)
     q, settings, sums = rows(table, 5), floats(table, 7), doubles(table, 9)
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0

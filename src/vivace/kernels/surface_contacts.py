@@ -32,7 +32,7 @@ from .proximity import (
     normal_of,
 )
 from .simd import at, lane4, load4, make4, store4
-from .surface_pairs import REACH, SMALLEST, THICKNESS
+from .surface_boxes import REACH, SMALLEST, THICKNESS
 from .team import doubles, floats, ints, longs, phase_kernel, rows
 
 REST_SHARE = 0.9  # neighbours at rest keep this share of their rest distance, if that is less than the thickness

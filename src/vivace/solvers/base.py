@@ -119,7 +119,7 @@ class Solver(ABC):
         return self.colouring.count if self.colouring else None
 
     def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
-        """The contacts of the step that comes next, which began at `previous` and whose first guess is `start` (n, 4)."""
+        """The contacts of the next step, which began at `previous` and whose first guess is `start` (n, 4)."""
         if len(contacts):
             raise InputError(f"solver {self.name!r} does not know contacts; see docs/collisions.md for those that do")
 
