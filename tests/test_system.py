@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solvers.rounding import U, measure, moving_frame, norms, small_scene
+from solvers.rounding import ENERGY_SCENES, U, measure, moving_frame, norms, small_scene
 from vivace import Budget, Cloth, InputError, Model, Role, Simulation, System, Wire, mesh
 from vivace.mesh import Mesh
-from vivace.scenes import SCENES
 from vivace.system import project
 
 
@@ -16,7 +15,7 @@ def damped(model: Model) -> Model:
     return Model(model.mesh, model.masses.copy(), model.groups, model.gravity.copy(), air=0.7, viscosity=0.02)
 
 
-@pytest.fixture(scope="module", params=list(SCENES))
+@pytest.fixture(scope="module", params=ENERGY_SCENES)
 def problem(request):
     scene = small_scene(request.param)
     system = System(damped(scene.model), scene.time_step)
@@ -110,7 +109,7 @@ def test_graph_keeps_entries_that_cancel():
     assert len(system.graph[1]) == 4 * 3
 
 
-@pytest.mark.parametrize("name", list(SCENES))
+@pytest.mark.parametrize("name", ENERGY_SCENES)
 def test_kernels_agree_with_the_float64_problem(name):
     """The prediction s and the constant part of b of a step are those of `System`, to float32: with both dampings.
 

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from .constraints import ConstraintGroup, make_group
+from .constraints.dihedral import angles
 from .errors import InputError, UnknownNameError
 from .mesh import Mesh
 from .registry import Registry
@@ -23,6 +24,7 @@ class Material(Protocol):
 
 MATERIALS: Registry[type] = Registry("material")
 BENDINGS = ("isometric", "dihedral")
+FLAT = 1e-7  # rad
 
 
 def _check(material: object, positive: tuple[str, ...]) -> None:
@@ -188,11 +190,4 @@ def _bending(mesh: Mesh, bending: str) -> str:
     """The kind of hinge for a mesh."""
     if bending == "dihedral":
         return "dihedral"
-    return "hinge" if is_flat(mesh.vertices) else "curved-hinge"
-
-
-def is_flat(vertices: np.ndarray, tolerance: float = 1e-9) -> bool:
-    """Whether all points lie in one plane, relative to their extent."""
-    centred = vertices - vertices.mean(axis=0)
-    spread = np.linalg.eigvalsh(centred.T @ centred)  # squares of the extents, ascending
-    return bool(spread[0] <= tolerance**2 * spread[-1] + 1e-14 * spread[-1])
+    return "hinge" if np.abs(angles(mesh.vertices[mesh.hinges])).max(initial=0.0) < FLAT else "curved-hinge"

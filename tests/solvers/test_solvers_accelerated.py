@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse.linalg as spl
 
 from vivace import Budget, Cloth, InputError, Model, Simulation, Solid, System, mesh
-from vivace.scenes import SCENES, Scene, make_scene
+from vivace.scenes import Scene, make_scene
 from vivace.solvers import make_solver, minimise
 
 from .operators import operator_of, prepared, spectrum
-from .rounding import moving_frame, run, small_scene
+from .rounding import ENERGY_SCENES, moving_frame, run, small_scene
 from .test_solvers_robustness import check_bounded
 
 CORRECTORS = ["jacobi", "weighted-jacobi", "gauss-seidel", "vivace", "direct", "multigrid"]
@@ -81,7 +81,7 @@ def test_acceleration_gets_farther_than_the_corrections_alone(problem, inner):
 
 
 @pytest.mark.parametrize("inner", ["jacobi", "vivace", "direct", "multigrid"])
-@pytest.mark.parametrize("name", list(SCENES))
+@pytest.mark.parametrize("name", ENERGY_SCENES)
 def test_conjugate_gradients_never_raise_the_energy(name, inner):
     """ε(q^(k+1)) <= ε(q^k): α is the minimum of a quadratic above ε."""
     system, frame = moving_frame(small_scene(name))
@@ -93,7 +93,7 @@ def test_conjugate_gradients_never_raise_the_energy(name, inner):
 
 
 @pytest.mark.parametrize("inner", CORRECTORS)
-@pytest.mark.parametrize("name", list(SCENES))
+@pytest.mark.parametrize("name", ENERGY_SCENES)
 def test_quasi_newton_steps_never_end_above_their_start(name, inner):
     """The true energy of whole steps, live, for few iterations: the last of them has not been judged yet."""
     scene = small_scene(name)
@@ -232,7 +232,7 @@ def check_exact(solver, system, frame):
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-4 * step + 4 * 2.0**-24 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize("name", list(SCENES))
+@pytest.mark.parametrize("name", ENERGY_SCENES)
 def test_the_first_iterate_is_the_global_step_solved_exactly(name):
     system, frame = moving_frame(small_scene(name), sweeps=3)
     check_exact(prepared("direct", system), system, frame)

@@ -7,17 +7,17 @@ from vivace import Budget, Model, Simulation, Wire
 from vivace.kernels.sweep import sweep_sor
 from vivace.kernels.team import Job, Phase
 from vivace.mesh import Mesh
-from vivace.scenes import SCENES, make_scene
+from vivace.scenes import make_scene
 from vivace.solvers import make_solver
 from vivace.solvers.layout import Layout
 
-from .rounding import U64, U, moving_frame, norms, rows, run, shifts, small_scene, sweep_slack
+from .rounding import ENERGY_SCENES, U64, U, moving_frame, norms, rows, run, shifts, small_scene, sweep_slack
 
 OMEGAS = (0.3, 1.0, 1.5, 1.9, 1.99)
 SWEEPS = 20
 
 
-@pytest.fixture(scope="module", params=list(SCENES))
+@pytest.fixture(scope="module", params=ENERGY_SCENES)
 def problem(request):
     """A step in mid-motion of every registered scene."""
     return moving_frame(small_scene(request.param))

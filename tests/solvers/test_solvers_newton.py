@@ -7,11 +7,11 @@ import pytest
 
 from vivace import Budget, Cloth, InputError, Model, Solid, System, mesh
 from vivace.mesh.topology import boundary_edges
-from vivace.scenes import SCENES, make_scene
+from vivace.scenes import make_scene
 from vivace.solvers import Deadline, Reference, make_solver, minimise, relative_error
 from vivace.solvers import newton as module
 
-from .rounding import U64, U, moving_frame, norms, rows, shifts, small_scene
+from .rounding import ENERGY_SCENES, U64, U, moving_frame, norms, rows, shifts, small_scene
 
 
 def wide(points):
@@ -37,7 +37,7 @@ def rounding(system, frame):
     return 16 * U64 * (system.energy(q, frame) + float(pull @ norms(q)))
 
 
-@pytest.fixture(scope="module", params=list(SCENES))
+@pytest.fixture(scope="module", params=ENERGY_SCENES)
 def problem(request):
     return moving_frame(small_scene(request.param))
 

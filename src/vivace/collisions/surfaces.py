@@ -168,8 +168,16 @@ class Surfaces:
         ]
         state = self._q, self._s, self._settings, self._rest, self._bodies
         around = self._owner, self._opposite, self._pointers, self._neighbours
-        vertex_arrays = lists[0], self._counts[0], self.triangles, *state, *results[0], self._motion, *around
-        edge_arrays = lists[1], self._counts[1], self.edges, *state, *results[1], self._motion
+        vertex_arrays: tuple[np.ndarray, ...] = (
+            lists[0],
+            self._counts[0],
+            self.triangles,
+            *state,
+            *results[0],
+            self._motion,
+            *around,
+        )
+        edge_arrays: tuple[np.ndarray, ...] = lists[1], self._counts[1], self.edges, *state, *results[1], self._motion
         touch = [
             Phase(touch_triangles, vertex_arrays, 0, CHUNKS, chunks=CHUNKS),
             Phase(touch_edges, edge_arrays, 0, CHUNKS, chunks=CHUNKS),

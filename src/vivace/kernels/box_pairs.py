@@ -1,4 +1,4 @@
-"""Pairs of boxes that overlap, for whoever wants the whole list: measuring interpenetration, and the tests of the grid."""
+"""Pairs of boxes that overlap, for whoever wants the whole list: to measure interpenetration, to test the grid."""
 
 from __future__ import annotations
 

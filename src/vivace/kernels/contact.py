@@ -10,8 +10,9 @@ section 6.1], this does not depend on how the push is divided among iterations: 
 of friction and slides beyond it, as in the closed form.
 
 In projective dynamics a contact is the energy w/2 depth² and a tangential spring of the same stiffness that slips at μ
-times the normal force. It couples four vertices, for a few frames; so that the matrix keeps its pattern, the coupling w aaᵀ is replaced by the diagonal w |a_k| Σ_j |a_j|, which lies above it, taken about the positions of the
-last projection: a majorant like all others of projective dynamics, so that no step raises the energy.
+times the normal force. It couples four vertices, for a few frames; so that the matrix keeps its pattern, the coupling
+w aaᵀ is replaced by the diagonal w |a_k| Σ_j |a_j|, which lies above it, taken about the positions of the last
+projection: a majorant like all others of projective dynamics, so that no step raises the energy.
 
 Rows: planes (n, gap), before (z when the step began), impulses (T, N). Contacts of a vertex with a wall have z = x.
 The table of a pass: vertices, coefficients a, planes, before, impulses, friction (μ_s, μ_k), q, then what each needs.

@@ -20,7 +20,8 @@ _LUMPS = [
 ]
 _SURFACE_SHARE = 7  # surface vertices for each inner one: 14K and 2K in [fratarcangeli2013, Tab. 1, s1]
 _DEPTH = 1.5  # how deep the outermost inner vertices lie, in surface edges
-_CROWDING = 0.08  # radii of inner vertices are U^this for uniform U: most lie near the surface
+_CROWDING = 0.04  # radii of inner vertices are U^this for uniform U: most lie near the surface
+_MOST, _RELIEFS = 118, 12  # tetrahedra at a vertex, and rounds in which those with more are relieved
 _ROUNDS = 6  # of evening out the surface
 _JOGGLE = 1e-7  # of radii, for the eyes of Delaunay only
 _POOR = 0.05  # tetrahedra of a lower quality than this are worth moving an inner vertex for
@@ -69,9 +70,9 @@ def rabbit(surface: int = 14_002, inner: int | None = None, height: float = 1.0,
     sphere = _evened(_scattered(surface, rng))
     edge = np.sqrt(8.0 * np.pi / (np.sqrt(3.0) * surface))  # of as many equilateral triangles on the unit sphere
     depth = min(_DEPTH * edge, 0.6)
-    inside = _scattered(inner, rng) * ((1.0 - depth) * rng.random(inner) ** _CROWDING)[:, None]
+    inside = _evened(_scattered(inner, rng)) * ((1.0 - depth) * rng.random(inner) ** _CROWDING)[:, None]
     ball = np.vstack([sphere, inside])
-    tets = _delaunay(ball, surface, rng)
+    tets = _relieved(ball, surface, depth, rng)
     vertices = _without_slivers(_shaped(ball), tets, surface, rng)
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     vertices = (vertices - [0.0, low[1], 0.0]) * (height / (high[1] - low[1]))
@@ -128,6 +129,27 @@ def _delaunay(ball: np.ndarray, surface: int, rng: np.random.Generator) -> np.nd
     tets[volumes < 0] = tets[volumes < 0][:, [0, 1, 3, 2]]
     # A sliver of four surface points that the joggling made lies flat on others: without it, their faces are outside.
     return tets[(tets < surface).sum(axis=1) < 4]
+
+
+def _relieved(ball: np.ndarray, surface: int, depth: float, rng: np.random.Generator) -> np.ndarray:
+    """Tetrahedra of which no more than `_MOST` meet at a vertex, if some rounds suffice: changes `ball`.
+
+    Where more do, an inner vertex that few need moves half-way to the farthest of the neighbours.
+    """
+    for _ in range(_RELIEFS):
+        tets = _delaunay(ball, surface, rng)
+        count = np.bincount(tets.ravel(), minlength=len(ball))
+        hubs = np.flatnonzero(count > _MOST)
+        if not len(hubs):
+            break
+        indptr, neighbours = topology.adjacency(len(ball), topology.unique_edges(tets))
+        idle = surface + np.argsort(count[surface:], kind="stable")[: len(hubs)]
+        for hub, moved in zip(hubs, idle, strict=False):
+            around = neighbours[indptr[hub] : indptr[hub + 1]]
+            farthest = around[np.argmax(np.linalg.norm(ball[around] - ball[hub], axis=1))]
+            towards = ball[farthest] * (1.0 - depth if farthest < surface else 1.0)
+            ball[moved] = ball[hub] + 0.5 * (towards - ball[hub])
+    return _delaunay(ball, surface, rng)
 
 
 def _without_slivers(vertices: np.ndarray, tets: np.ndarray, surface: int, rng: np.random.Generator) -> np.ndarray:

@@ -35,7 +35,7 @@ def noodles(
     bend: float = 1e-4,
     air: float = 0.1,
     friction: float = 0.3,
-    time_step: float = 1 / 60,
+    time_step: float = 1 / 120,
 ) -> Scene:
     """Fifty noodles fall on the floor in a heap [fratarcangeli2016, Fig. 8].
 
@@ -59,7 +59,7 @@ def noodles(
     model = Model.of(bundle, Cloth(density, stretch, bend, bending="dihedral"), air=air)
     model = model.collide([Plane()], thickness=thickness, friction=friction, itself=True)
     return Scene(
-        "noodles", model, time_step, solver=SOLVER, budget=Budget(iterations=8), frames=240, view=(0.6, 0.6, 1.0)
+        "noodles", model, time_step, solver=SOLVER, budget=Budget(iterations=8), frames=480, view=(0.6, 0.6, 1.0)
     )
 
 
@@ -72,7 +72,7 @@ def cloth_heap(
     bend: float = 1e-5,
     air: float = 0.1,
     friction: float = 0.4,
-    time_step: float = 1 / 60,
+    time_step: float = 1 / 120,
     seed: int = 0,
 ) -> Scene:
     """Nine cloths fall on an armchair, one on the other [fratarcangeli2016, Fig. 9].
@@ -91,5 +91,5 @@ def cloth_heap(
     model = Model.of(mesh.join(sheets, name="cloths"), Cloth(density, stretch, bend, bending="dihedral"), air=air)
     model = model.collide([Plane(), *armchair()], thickness=thickness, friction=friction, itself=True)
     return Scene(
-        "cloth-heap", model, time_step, solver=SOLVER, budget=Budget(iterations=8), frames=300, view=(0.7, 0.5, 1.0)
+        "cloth-heap", model, time_step, solver=SOLVER, budget=Budget(iterations=8), frames=600, view=(0.7, 0.5, 1.0)
     )
