@@ -28,6 +28,7 @@ from vivace.kernels.positional import (
     store_positions,
     watch_violation,
 )
+from vivace.kernels.positional_wide import WIDE
 from vivace.kernels.team import GRAIN, Job, Phase
 
 from . import twins
@@ -127,9 +128,9 @@ def step_of(value, w, soft, before, kappa, compliant):
 class Case:
     """A deformed mesh with random masses, a pinned vertex, and the arrays of a pass over its constraints."""
 
-    def __init__(self, name, mode, *, form=None, seed=0, disturbed=0.05):
+    def __init__(self, name, mode, *, form=None, seed=0, disturbed=0.05, mesh=rest_of):
         self.rng = np.random.default_rng(seed)
-        rest, vertices = rest_of(name)
+        rest, vertices = mesh(name)
         self.group = make_group(name, rest, vertices, self.rng.uniform(50, 500, len(vertices)))
         self.kind, self.m, self.k, self.n = self.group.kind, len(vertices), self.group.kind.vertices, len(rest)
         self.kappa, self.compliant = MODES[mode] or 1.0, MODES[mode] is None
@@ -167,12 +168,12 @@ class Case:
         sizes = value.size + soft * abs(float(before)) * self.compliant
         return value, delta, self.slack * EPS32 * (sizes / total + 4 * abs(delta))
 
-    def in_place(self, begin, end):
+    def in_place(self, begin, end, kernel=None):
         arrays = (
             *(self.vertices, self.vertices, self.parameters, self.soft, self.lambdas, self.q, self.q, self.settings),
             *(self.soft, self.sums, self.operator),
         )
-        Job([Phase(self.kernel(), arrays, begin, end, serial=True)], 1).run()
+        Job([Phase(kernel or self.kernel(), arrays, begin, end, serial=True)], 1).run()
 
 
 @pytest.mark.parametrize("mode", list(MODES))
@@ -300,6 +301,85 @@ def test_the_written_out_form_is_the_general_one(name, mode):
         tolerance = EPS32 * np.abs(q).max() + 5 * q[corners, 3:] * value.reach[:, None] * slack
         assert (np.abs(fast.q[corners] - general.q[corners]) <= tolerance).all()
         assert abs(abs(fast.lambdas[number]) - abs(general.lambdas[number])) <= 5 * slack
+
+
+# --- four at a time ---------------------------------------------------------------------------------------------------
+
+WIDE_KINDS = [name for name in FAST if CONSTRAINTS[name].gradients in WIDE]
+APART = 23  # five times four, and three
+
+
+def no_shared_vertices(name):
+    """As many constraints as `APART` of which no two share a vertex, their vertices all over the place."""
+    rng = np.random.default_rng(9)
+    base = np.array([[0.0, 0, 0], [1, 0, 0], [0.4, 0, 1], [0.6, 0, -1]])[: CONSTRAINTS[name].vertices]
+    rest = base + 0.2 * rng.normal(size=(APART, *base.shape)) * [1, name == "curved-hinge", 1]
+    vertices = rng.permutation(rest[..., 0].size).reshape(rest.shape[:2])
+    out = np.empty((vertices.size, 3))
+    out[vertices.ravel()] = rest.reshape(-1, 3)
+    return out, vertices
+
+
+class Wide(Case):
+    """The same, its arrays padded to whole rows."""
+
+    def __init__(self, name, mode):
+        super().__init__(name, mode, mesh=no_shared_vertices)
+        room = -(-APART // GRAIN) * GRAIN
+        for array in ("vertices", "parameters", "operator", "soft", "lambdas"):
+            old = getattr(self, array)
+            setattr(self, array, np.concatenate([old, np.zeros((room - APART) * (len(old) // APART), old.dtype)]))
+
+    def visit(self):
+        self.in_place(0, APART, fast_kernel(self.kind.gradients, self.k, by_vertex=False, coloured=True))
+
+
+def test_some_constraints_are_solved_four_at_a_time():
+    assert {"spring", "hinge"} <= set(WIDE_KINDS)
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+@pytest.mark.parametrize("name", WIDE_KINDS)
+def test_four_at_a_time(name, mode):
+    """What one by one gives, for whole fours and for the rest of a colour; Σ C²; thrice, so that λ is not zero."""
+    case = Wide(name, mode)
+    for _ in range(3):
+        q, old = case.q.copy(), case.lambdas.copy()
+        case.visit()
+        met = loose = 0.0
+        for number in range(APART):
+            value, delta, slack = case.delta(number, q, old[number] if case.compliant else 0.0)
+            corners = case.group.vertices[number]
+            w = q[corners, 3:].astype(np.float64)
+            expected = q[corners, :3] + w * delta * value.g
+            tolerance = EPS32 * np.abs(q[corners, :3]).max() + w * value.reach[:, None] * slack
+            assert (np.abs(case.q[corners, :3] - expected) <= tolerance).all()
+            if case.compliant:
+                assert abs(case.lambdas[number] - (old[number] + delta)) <= slack + EPS32 * abs(old[number])
+            met += value.c**2
+            loose += 2 * case.slack * EPS32 * value.size * (abs(value.c) + EPS32 * value.size) + 8 * EPS32 * value.c**2
+        assert abs(case.sums[0] - met) <= loose
+        np.testing.assert_array_equal(case.q[:, 3], q[:, 3])
+        np.testing.assert_array_equal(case.lambdas[APART:], 0)
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+@pytest.mark.parametrize("name", WIDE_KINDS)
+@pytest.mark.parametrize("place", ["apart", "in one point"])
+@pytest.mark.parametrize("pinned", ["none", "some", "all"])
+def test_four_at_a_time_without_mass_or_length(name, mode, place, pinned):
+    """Pinned vertices stay to the bit, wherever they are; vertices in one point have no direction; no NaN."""
+    case = Wide(name, mode)
+    held = {"none": np.zeros(case.n, bool), "some": case.rng.random(case.n) < 0.5, "all": np.ones(case.n, bool)}[pinned]
+    case.q[held, 3] = 0.0
+    if place == "in one point":
+        case.q[:, :3] = 0.25
+    q = case.q.copy()
+    for _ in range(2):
+        case.visit()
+    assert np.isfinite(case.q).all()
+    assert np.isfinite(case.lambdas).all()
+    np.testing.assert_array_equal(case.q[held], q[held])
 
 
 # --- what cannot move, and what has no direction ----------------------------------------------------------------------

@@ -103,7 +103,7 @@ class Surfaces:
         self._owner, self._opposite = _owners(self.triangles, self.n)
         self._pointers, self._neighbours = topology.adjacency(self.n, self.edges)
         self._q, self._s, self._shifted = (np.zeros((self.n, 4), np.float32) for _ in range(3))
-        self._motion = np.zeros(self.n, np.float32)
+        self._motion, self._wanted = np.zeros(self.n, np.float32), np.ones(self.n, np.int32)
         self._settings, self._scratch = np.zeros(SETTINGS), scratch_array()
         self._settings[REACH], self._settings[THICKNESS] = self.thickness + self.margin, self.thickness
         self._counts = tuple(np.zeros(8 * CHUNKS, np.int64) for _ in range(2))
@@ -176,8 +176,10 @@ class Surfaces:
             *results[0],
             self._motion,
             *around,
+            self._wanted,
         )
-        edge_arrays: tuple[np.ndarray, ...] = lists[1], self._counts[1], self.edges, *state, *results[1], self._motion
+        edge_arrays: tuple[np.ndarray, ...]
+        edge_arrays = lists[1], self._counts[1], self.edges, *state, *results[1], self._motion, self._wanted
         touch = [
             Phase(touch_triangles, vertex_arrays, 0, CHUNKS, chunks=CHUNKS),
             Phase(touch_edges, edge_arrays, 0, CHUNKS, chunks=CHUNKS),
@@ -186,12 +188,15 @@ class Surfaces:
 
     # --- finding ----------------------------------------------------------------------------------------------------
 
-    def find(self, q: np.ndarray, s: np.ndarray, threads: int | None = None) -> Found:
+    def find(
+        self, q: np.ndarray, s: np.ndarray, threads: int | None = None, *, only: np.ndarray | None = None
+    ) -> Found:
         """Find the contacts of a step from q to s, (n, 4) float32 rows in m, fourth column zero.
 
-        The same for every number of threads.
+        The same for every number of threads. `only`: (n,) bool, contacts in which at least one such vertex takes part.
         """
         threads = check_threads(threads)
+        self._wanted[:] = 1 if only is None else only
         self._take(q, s)
         clock = [time.perf_counter()]
         if not survey(self._q, self._s, self.vertices, self.edges, self._settings):

@@ -40,9 +40,9 @@ class Guard:
             return 0
         wanted, n = x.copy(), len(x)
         links: list[np.ndarray] = []
-        zone = np.full(n, -1, np.int32)
+        zone, moved = np.full(n, -1, np.int32), None
         for _ in range(ROUNDS):
-            found = self._surfaces.find(q, x, threads)
+            found = self._surfaces.find(q, x, threads, only=moved)
             bad = violated(found.vertices, found.coefficients, found.planes, q, x, self._least)
             if not bad.any():
                 return int(np.count_nonzero(zone >= 0))
@@ -63,5 +63,6 @@ class Guard:
             d = common_displacements(zone, count, self._masses, held, q, wanted, walls.vertices, walls.planes)
             x[:] = wanted
             displace(zone, d, held, q, x)
+            moved = zone >= 0  # nothing else has changed since the last look
         x[~held] = q[~held]
         return n

@@ -14,7 +14,7 @@ from .simd import at, dot4, fourth4, lane4, load4, max4, splat4, sqrt4, square_n
 from .team import GRAIN, doubles, floats, ints, phase_kernel, rows
 
 KAPPA, COMPLIANT = 0, 1  # places in the settings
-TINY, ZERO = np.float32(1e-30), np.float32(0.0)
+TINY, ZERO = np.float32(1e-20), np.float32(0.0)  # 1/TINY/1e-10, of pinned vertices in one point, is finite
 
 
 @njit(inline="always")

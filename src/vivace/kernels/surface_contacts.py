@@ -124,7 +124,7 @@ def touch_triangles(table, begin, end, iteration):
     q, s, settings, rest, bodies = rows(table, 3), rows(table, 4), doubles(table, 5), doubles(table, 6), ints(table, 7)
     vertices, coefficients, planes = ints(table, 8), rows(table, 9), rows(table, 10)
     owner, opposite, pointers, neighbours = ints(table, 12), ints(table, 13), ints(table, 14), ints(table, 15)
-    motion = floats(table, 11)
+    motion, wanted = floats(table, 11), ints(table, 16)
     thickness, reach, smallest = settings[THICKNESS], settings[REACH], settings[SMALLEST]
     for chunk in range(begin, end):
         capacity = pairs.shape[0] // (counts.shape[0] // 4)
@@ -133,6 +133,8 @@ def touch_triangles(table, begin, end, iteration):
         for k in range(first, first + counts[8 * chunk]):
             v, triangle = at(pairs, 2 * k), at(pairs, 2 * k + 1)
             a, b, c = at(triangles, 3 * triangle), at(triangles, 3 * triangle + 1), at(triangles, 3 * triangle + 2)
+            if at(wanted, v) + at(wanted, a) + at(wanted, b) + at(wanted, c) == 0:
+                continue
             x = _relative(q, v, a, b, c)
             coefficient, z, region = measure(False, x)
             found, time, d = classify(length(z), _slow(motion, v, a, b, c), thickness, reach), 0.0, x
@@ -161,7 +163,7 @@ def touch_edges(table, begin, end, iteration):
     pairs, counts, edges = ints(table, 0), longs(table, 1), ints(table, 2)
     q, s, settings, rest, bodies = rows(table, 3), rows(table, 4), doubles(table, 5), doubles(table, 6), ints(table, 7)
     vertices, coefficients, planes = ints(table, 8), rows(table, 9), rows(table, 10)
-    motion = floats(table, 11)
+    motion, wanted = floats(table, 11), ints(table, 12)
     thickness, reach, smallest = settings[THICKNESS], settings[REACH], settings[SMALLEST]
     for chunk in range(begin, end):
         capacity = pairs.shape[0] // (counts.shape[0] // 4)
@@ -170,6 +172,8 @@ def touch_edges(table, begin, end, iteration):
         for k in range(first, first + counts[8 * chunk]):
             e, f = at(pairs, 2 * k), at(pairs, 2 * k + 1)
             a, b, c, d = at(edges, 2 * e), at(edges, 2 * e + 1), at(edges, 2 * f), at(edges, 2 * f + 1)
+            if at(wanted, a) + at(wanted, b) + at(wanted, c) + at(wanted, d) == 0:
+                continue
             x = _relative(q, a, b, c, d)
             coefficient, z, region = measure(True, x)
             found, time, move = classify(length(z), _slow(motion, a, b, c, d), thickness, reach), 0.0, x

@@ -79,8 +79,8 @@ class Listed:
             return out.ravel()
 
         with np.errstate(divide="ignore", over="ignore"):
-            soft = 1.0 / (group.weights * h**2)
-        if not np.isfinite(soft.astype(np.float32)).all():
+            soft = (1.0 / (group.weights * h**2)).astype(np.float32)
+        if not np.isfinite(soft).all():
             raise InputError(f"a stiffness of {group.kind.name!r} is too small for float32 at h = {h} s; leave it out")
         settings = np.array([1.0 if kappa is None else kappa, kappa is None, 0.0], np.float32)
         return cls(
