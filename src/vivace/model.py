@@ -125,16 +125,18 @@ class Model:
         itself: bool = True,
         stiffness: float | None = None,
         guard: bool = True,
+        sleep: float = 0.0,
     ) -> Model:
         """Let the body touch `colliders` (vivace.collisions) and, with `itself`, its own surface and other bodies.
 
         `thickness`: the distance that contacts keep (m). `friction`: Coulomb's coefficient, or (static, kinetic).
         `stiffness` of contacts in projective dynamics (N/m), by default that of the vertices in contact; position based
         solvers have none. `guard`: check after every solve that no surface has passed through another, and keep apart
-        what would; costs about as much as finding the contacts.
+        what would; costs about as much as finding the contacts. `sleep`: a vertex in contact that a step would move by
+        less than this share of the thickness stays where it is [macklin2014], so that a heap comes to rest.
         """
         touching = tuple(colliders) if isinstance(colliders, Iterable) else (colliders,)
-        settings = Collisions(touching, thickness, as_friction(friction), itself, stiffness, guard)
+        settings = Collisions(touching, thickness, as_friction(friction), itself, stiffness, guard, sleep)
         return replace(self, collisions=settings)
 
     def pin(

@@ -172,7 +172,7 @@ def test_without_the_guard_they_do():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cloth-heap", "noodles", "s2"])
 def test_heaps_hold(name):
-    """A second of each heap at a twentieth of its size: no edge ever pierces a triangle, nothing is inside a collider."""
+    """A second of each heap at a twentieth of its size: no edge ever pierces a triangle."""
     scene = make_scene(name, scale=0.05)
     sim = scene.simulate()
     for k in range(round(1.0 / scene.time_step)):

@@ -300,7 +300,7 @@ def test_threads_do_not_change_a_bit(solver):
         outcomes.append((sim.positions.tobytes() + sim.velocities.tobytes(), stop.sweeps))
         residuals.append((report.residual, stop.residual))
     assert outcomes[0] == outcomes[1] == outcomes[2]
-    np.testing.assert_allclose(residuals, [residuals[0]] * 3, rtol=1e-6)
+    assert residuals[0] == residuals[1] == residuals[2]
 
 
 @dataclass(eq=False)

@@ -21,6 +21,7 @@ class Collisions:
     itself     whether the surfaces of the model touch each other: self-collision, and body against body
     stiffness  of contacts in projective dynamics (N/m); None: that of the vertices in contact
     guard      check, after the solver, that no surface has passed through another, and keep apart what would
+    sleep      a vertex in contact that a step would move by less than this share of the thickness stays where it is
     """
 
     colliders: tuple
@@ -29,6 +30,7 @@ class Collisions:
     itself: bool
     stiffness: float | None = None
     guard: bool = True
+    sleep: float = 0.0
 
     def __post_init__(self) -> None:
         for collider in self.colliders:
@@ -40,6 +42,8 @@ class Collisions:
             raise InputError(f"the thickness of contacts must be positive (m), not {self.thickness!r}")
         if not isinstance(self.itself, bool | np.bool_):
             raise InputError(f"itself, whether the body touches itself, must be true or false, not {self.itself!r}")
+        if not is_number(self.sleep) or not 0 <= self.sleep < 1:
+            raise InputError(f"sleep must be a share of the thickness, 0 to 1, not {self.sleep!r}")
         if self.stiffness is not None and not (is_number(self.stiffness) and self.stiffness > 0):
             raise InputError(f"the stiffness of contacts must be positive (N/m), not {self.stiffness!r}")
 

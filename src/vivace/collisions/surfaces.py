@@ -20,6 +20,7 @@ from ..checks import is_number
 from ..errors import InputError
 from ..kernels.hash_grid import BASE, CHUNKS, arrange_boxes, grid_arrays, scratch_array, sort_sets
 from ..kernels.surface_boxes import (
+    EVERY,
     REACH,
     SETTINGS,
     THICKNESS,
@@ -75,6 +76,7 @@ class Surfaces:
         bodies: Any = None,
         *,
         margin: float | None = None,
+        every: bool = False,
     ):
         """Prepare to look for contacts.
 
@@ -85,6 +87,7 @@ class Surfaces:
             bodies: (n,) whole numbers: vertices of one body have a common rest shape, and features of it that are
                 nearer than the thickness at rest keep 0.9 of their rest distance instead. None: connected pieces.
             margin: pairs that come this much nearer than the thickness, in m, are contacts already; None: half of it.
+            every: also pairs that say the same as another, see `kernels/surface_contacts.py`: for a check.
         """
         rest = checks.checked_vertices(rest)
         self.n = len(rest)
@@ -106,6 +109,7 @@ class Surfaces:
         self._motion, self._wanted = np.zeros(self.n, np.float32), np.ones(self.n, np.int32)
         self._settings, self._scratch = np.zeros(SETTINGS), scratch_array()
         self._settings[REACH], self._settings[THICKNESS] = self.thickness + self.margin, self.thickness
+        self._settings[EVERY] = every
         self._counts = tuple(np.zeros(8 * CHUNKS, np.int64) for _ in range(2))
         self._capacity = [4 * len(self.vertices) // CHUNKS + 64, 4 * len(self.edges) // CHUNKS + 64]
         self._build, self._vertex_tables, self._edge_tables = self._lay_out()

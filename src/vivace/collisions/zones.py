@@ -28,7 +28,7 @@ class Guard:
 
     def __init__(self, mesh: Mesh, thickness: float, masses: np.ndarray):
         self._masses = masses
-        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, SHARE * thickness, margin=0.0)
+        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, SHARE * thickness, margin=0.0, every=True)
         self._least = TOUCH * SHARE * thickness
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
@@ -43,14 +43,12 @@ class Guard:
         zone, moved = np.full(n, -1, np.int32), None
         for _ in range(ROUNDS):
             found = self._surfaces.find(q, x, threads, only=moved)
-            bad = violated(found.vertices, found.coefficients, found.planes, q, x, self._least)
+            bad = violated(found.vertices, found.coefficients, found.planes, q, x, zone, self._least)
             if not bad.any():
                 return int(np.count_nonzero(zone >= 0))
             corners, a = found.vertices[bad], found.coefficients[bad]
             first = corners[np.arange(len(a)), np.argmax(a != 0, axis=1)]
             new = np.stack([np.broadcast_to(first[:, None], corners.shape)[a != 0], corners[a != 0]], axis=1)
-            if links and (zone[new[:, 0]] == zone[new[:, 1]]).all() and (zone[new[:, 0]] >= 0).all():
-                break  # all of it is in zones already, held vertices among them: no displacement parts these
             links.append(new)
             pairs = np.concatenate(links)
             used, index = np.unique(pairs, return_inverse=True)

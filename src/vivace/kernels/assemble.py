@@ -111,7 +111,7 @@ def assign_slots(cursor, vertices, rank):
 
 @njit(cache=True, nogil=True)
 def list_corners(vertices, n):
-    """Of flat corners: where those of each vertex begin (n + 1,), the corners by vertex, and their places in that list."""
+    """Of flat corners: where those of each vertex begin (n + 1,), the corners by vertex, their places in that list."""
     starts = np.zeros(n + 1, np.int32)
     for v in vertices:
         starts[v + 1] += 1

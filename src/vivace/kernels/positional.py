@@ -5,8 +5,9 @@ A constraint C(x) = 0 over vertices of inverse mass w_k moves them along its gra
     Δx_k = w_k Δλ ∇_k C,    Δλ = -κ C / Σ w_j |∇_j C|²                 stiffness κ in [0, 1]: [fratarcangeli2013, Eq. 6]
                             Δλ = -(C + α λ) / (Σ w_j |∇_j C|² + α)     compliance α = 1/(w h²): [macklin2016, Eq. 18]
 
-λ adds up the Δλ of a step: with compliance the fixed point is the minimum of the step's energy, so stiffness depends
-neither on the iterations nor on h. (Eq. 12 and 13 of the paper print the volume's correction with the opposite sign.)
+λ adds up the Δλ of a step: with compliance, and as far as gradients do not turn, the fixed point is the minimum of the
+step's energy, so stiffness depends neither on the iterations nor on h. (Eq. 12 and 13 of the paper print the volume's
+correction with the opposite sign.)
 
 Three ways to apply them:
 
@@ -65,6 +66,14 @@ def multiplier(value, weight, soft, before, kappa, compliant):
 
 
 @njit(inline="always")
+def count_square(sums, c, begin, total, value):
+    """Add C² to the sum of its GRAIN constraints: those sums do not depend on how a phase is cut into chunks."""
+    total = value * value if c % GRAIN == 0 or c == begin else total + value * value
+    sums[c // GRAIN] = total
+    return total
+
+
+@njit(inline="always")
 def into_slot(out, slot, share, step, lam):
     store4(out, slot, share * step + make4(np.float32(0.0), np.float32(0.0), np.float32(0.0), lam))
 
@@ -81,7 +90,7 @@ def _pair_pass(table, begin, end, iteration):
         value, gi, gj = gradients(xi, xj, operator, parameters, c)
         wi, wj = lane4(xi, 3), lane4(xj, 3)
         weight = wi * dot4(gi, gi) + wj * dot4(gj, gj)
-        total += value * value
+        total = count_square(sums, c, begin, total, value)
         if slots:
             ti, tj = at(targets, 2 * c), at(targets, 2 * c + 1)
             a, si, sj = at(soft, c), at(shares, i), at(shares, j)
@@ -99,7 +108,6 @@ def _pair_pass(table, begin, end, iteration):
                 delta = multiplier(value, weight, kappa, kappa, kappa, False)
             store4(out, i, xi + (wi * delta) * gi)
             store4(out, j, xj + (wj * delta) * gj)
-    sums[begin // GRAIN] = total
 
 
 def _quad_pass(table, begin, end, iteration):
@@ -115,7 +123,7 @@ def _quad_pass(table, begin, end, iteration):
         value, gi, gj, gk, gm = gradients(xi, xj, xk, xm, operator, parameters, c)
         wi, wj, wk, wm = lane4(xi, 3), lane4(xj, 3), lane4(xk, 3), lane4(xm, 3)
         weight = wi * dot4(gi, gi) + wj * dot4(gj, gj) + wk * dot4(gk, gk) + wm * dot4(gm, gm)
-        total += value * value
+        total = count_square(sums, c, begin, total, value)
         if slots:
             for corner in range(4):
                 v, target = at(vertices, 4 * c + corner), at(targets, 4 * c + corner)
@@ -134,7 +142,6 @@ def _quad_pass(table, begin, end, iteration):
             store4(out, j, xj + (wj * delta) * gj)
             store4(out, k, xk + (wk * delta) * gk)
             store4(out, m, xm + (wm * delta) * gm)
-    sums[begin // GRAIN] = total
 
 
 def _any_pass(table, begin, end, iteration):
@@ -151,7 +158,7 @@ def _any_pass(table, begin, end, iteration):
         for k in range(VERTICES):
             square = g[k, 0] * g[k, 0] + g[k, 1] * g[k, 1] + g[k, 2] * g[k, 2]
             weight += q[vertices[c * VERTICES + k], 3] * square
-        total += value * value
+        total = count_square(sums, c, begin, total, value)
         before, delta = np.float32(0.0), np.float32(0.0)
         if not slots:
             before = lambdas[c] if compliant else np.float32(0.0)
@@ -170,7 +177,6 @@ def _any_pass(table, begin, end, iteration):
             else:
                 for d in range(3):
                     out[target, d] += w * delta * g[k, d]
-    sums[begin // GRAIN] = total
 
 
 # --- vertex by vertex ----------------------------------------------------------------------------------------------

@@ -30,6 +30,14 @@ def _scales(size, rest, weight, c, kappa, compliant, soft, lambdas):
     return delta / max4(size, splat4(np.float32(1e-10))), value * value
 
 
+@njit(inline="always")
+def count_squares(sums, c, begin, total, squares):
+    """Add four C² to the sums of their GRAIN constraints: see `positional.count_square`."""
+    total = squares if c % GRAIN == 0 or c == begin else total + squares
+    sums[c // GRAIN] = np.float64(lane4(total, 0)) + lane4(total, 1) + lane4(total, 2) + lane4(total, 3)
+    return total
+
+
 @phase_kernel
 def stretch_pass(table, begin, end, iteration):
     """Springs."""
@@ -52,7 +60,7 @@ def stretch_pass(table, begin, end, iteration):
         wa, wb = fourth4(a0, a1, a2, a3), fourth4(b0, b1, b2, b3)
         size = sqrt4(max4(square_norms4(d0, d1, d2, d3), smallest))
         scale, squares = _scales(size, load4(rest, c // 4), wa + wb, c, kappa, compliant, soft, lambdas)
-        total += squares
+        total = count_squares(sums, c, begin, total, squares)
         to_a, to_b = scale * wa, scale * wb
         store4(q, i0, a0 - lane4(to_a, 0) * xyz4(d0))
         store4(q, j0, b0 + lane4(to_b, 0) * xyz4(d0))
@@ -62,7 +70,7 @@ def stretch_pass(table, begin, end, iteration):
         store4(q, j2, b2 + lane4(to_b, 2) * xyz4(d2))
         store4(q, i3, a3 - lane4(to_a, 3) * xyz4(d3))
         store4(q, j3, b3 + lane4(to_b, 3) * xyz4(d3))
-    squares = np.float64(lane4(total, 0)) + lane4(total, 1) + lane4(total, 2) + lane4(total, 3)
+    squares = 0.0 if last % GRAIN == 0 or last == begin else sums[last // GRAIN]
     rests, softs, lams = floats(table, 2), floats(table, 3), floats(table, 4)
     for c in range(last, end):
         i, j = at(vertices, 2 * c), at(vertices, 2 * c + 1)
@@ -71,6 +79,7 @@ def stretch_pass(table, begin, end, iteration):
         size = np.sqrt(max(dot4(d, d), SMALLEST))
         value, wi, wj = size - at(rests, c), lane4(xi, 3), lane4(xj, 3)
         squares += value * value
+        sums[c // GRAIN] = squares
         if compliant:
             before, a = at(lams, c), at(softs, c)
             delta = (value + a * before) / max(wi + wj + a, TINY)
@@ -79,7 +88,6 @@ def stretch_pass(table, begin, end, iteration):
             delta = kappa * value / max(wi + wj, TINY)
         store4(q, i, xi - (wi * delta / size) * d)
         store4(q, j, xj + (wj * delta / size) * d)
-    sums[begin // GRAIN] = squares
 
 
 @njit(inline="always")
@@ -119,25 +127,25 @@ def _hinges(table, begin, end, curved):
         size = sqrt4(square_norms4(v0, v1, v2, v3))
         at_rest = load4(rest, c // 4) if curved else splat4(ZERO)
         scale, squares = _scales(size, at_rest, (b0 + b1) + (b2 + b3), c, kappa, compliant, soft, lambdas)
-        total += squares
+        total = count_squares(sums, c, begin, total, squares)
         _turn(vertices, q, c, v0, lane4(scale, 0), w0)
         _turn(vertices, q, c + 1, v1, lane4(scale, 1), w1)
         _turn(vertices, q, c + 2, v2, lane4(scale, 2), w2)
         _turn(vertices, q, c + 3, v3, lane4(scale, 3), w3)
-    whole = np.float64(lane4(total, 0)) + lane4(total, 1) + lane4(total, 2) + lane4(total, 3)
+    whole = 0.0 if last % GRAIN == 0 or last == begin else sums[last // GRAIN]
     rests, softs, lams = floats(table, 2), floats(table, 3), floats(table, 4)
     for c in range(last, end):
         v, a, w = _hinge(vertices, operator, q, c)
         size, weight = np.sqrt(dot4(v, v)), dot4(a, w)
         value = size - (at(rests, c) if curved else ZERO)
         whole += value * value
+        sums[c // GRAIN] = whole
         if compliant:
             delta = (value + at(softs, c) * at(lams, c)) / max(weight + at(softs, c), TINY)
             lams[c] = at(lams, c) - delta
         else:
             delta = kappa * value / max(weight, TINY)
         _turn(vertices, q, c, v, delta / max(size, np.float32(1e-10)), w)
-    sums[begin // GRAIN] = whole
 
 
 @phase_kernel

@@ -15,7 +15,7 @@ from .simd import at, dot4, lane4, load4, make4, max4, splat4, store4
 from .team import doubles, floats, ints, longs, phase_kernel, rows
 
 # Settings of a step, in float64.
-MOTION, INFLATE, REACH, THICKNESS, SMALLEST, ROUNDING, TYPICAL_SIZE, SETTINGS = 0, 3, 4, 5, 6, 7, 8, 9
+MOTION, INFLATE, REACH, THICKNESS, SMALLEST, ROUNDING, TYPICAL_SIZE, EVERY, SETTINGS = 0, 3, 4, 5, 6, 7, 8, 9, 10
 THIN = 1e-2  # twice the area over the longest side squared, below which float32 has no normal for a triangle
 
 

@@ -32,7 +32,7 @@ from .proximity import (
     normal_of,
 )
 from .simd import at, lane4, load4, make4, store4
-from .surface_boxes import REACH, SMALLEST, THICKNESS
+from .surface_boxes import EVERY, REACH, SMALLEST, THICKNESS
 from .team import doubles, floats, ints, longs, phase_kernel, rows
 
 REST_SHARE = 0.9  # neighbours at rest keep this share of their rest distance, if that is less than the thickness
@@ -143,7 +143,7 @@ def touch_triangles(table, begin, end, iteration):
                 found, time, coefficient, z, region = follow_pair(False, x, d, thickness, reach, coefficient, z, region)
             if found == NONE:
                 continue
-            if found == AT_START and region != INSIDE:
+            if found == AT_START and region != INSIDE and settings[EVERY] == 0:
                 if (at(owner, triangle) >> region) & 1 == 0:
                     continue
                 if not _is_nearest(q, v, (a, b, c), z, region, opposite, triangle, pointers, neighbours):
@@ -182,7 +182,9 @@ def touch_edges(table, begin, end, iteration):
                 found, time, coefficient, z, region = follow_pair(
                     True, x, move, thickness, reach, coefficient, z, region
                 )
-            if found == NONE or (region != INSIDE and (region != ALONG or found == AT_START)):
+            if found == NONE:
+                continue
+            if region != INSIDE and (region != ALONG or found == AT_START) and settings[EVERY] == 0:
                 continue
             n = normal_of(True, x, move, time, coefficient, z, smallest)
             if n[0] == 0 and n[1] == 0 and n[2] == 0:

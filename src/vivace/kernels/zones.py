@@ -5,24 +5,35 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-ROUNDING = 0.02  # of the least separation: what moving all corners alike changes
+ROUNDING = 2.0**-21  # of the largest coordinate: what moving all corners alike changes in float32
 
 
 @njit(cache=True, nogil=True)
-def violated(vertices, coefficients, planes, q, x, least):
+def violated(vertices, coefficients, planes, q, x, zone, least):
     """Contacts whose separation along their normal has shrunk, from q to x, to less than `least`; float32 rows.
 
-    One that is no smaller than it was, but for rounding, is not to be blamed on this step.
+    Nor may it rest below half of that, or it would creep to zero. What is in one zone already moves as one.
     """
     out = np.zeros(vertices.shape[0], np.bool_)
+    reach = 0.0
+    for v in range(x.shape[0]):
+        for d in range(3):
+            reach = max(reach, abs(np.float64(x[v, d])))
+    rounding = ROUNDING * reach
     for c in range(vertices.shape[0]):
         before, after = 0.0, 0.0
+        first, together = -1, True
         for k in range(4):
             v, a = vertices[c, k], np.float64(coefficients[c, k])
+            if a == 0.0:
+                continue
+            first = zone[v] if first < 0 else first
+            together = together and zone[v] >= 0 and zone[v] == first
             for d in range(3):
                 before += a * np.float64(planes[c, d]) * np.float64(q[v, d])
                 after += a * np.float64(planes[c, d]) * np.float64(x[v, d])
-        out[c] = after < least and after < before - ROUNDING * least
+        allowed = before - rounding if after >= 0.5 * least else before + rounding
+        out[c] = after < least and after < allowed and not together
     return out
 
 

@@ -57,7 +57,7 @@ def noodles(
     bundle = mesh.join(strips, name="noodles").transformed(rotate=(TILT, 0, 0))
     bundle = bundle.transformed(translate=(0, 0.1 * length - float(bundle.bounds[0, 1]), 0))
     model = Model.of(bundle, Cloth(density, stretch, bend, bending="dihedral"), air=air)
-    model = model.collide([Plane()], thickness=thickness, friction=friction, itself=True)
+    model = model.collide([Plane()], thickness=thickness, friction=friction, itself=True, sleep=0.05)
     return Scene(
         "noodles", model, time_step, solver=SOLVER, budget=Budget(iterations=8), frames=480, view=(0.6, 0.6, 1.0)
     )
@@ -89,7 +89,7 @@ def cloth_heap(
         # The lowest is above the back of the chair, which is 0.95 m high.
         sheets.append(one.transformed(rotate=(0, turn, 0), translate=(x, 1.05 + k * (thickness + 2 * GAP), z)))
     model = Model.of(mesh.join(sheets, name="cloths"), Cloth(density, stretch, bend, bending="dihedral"), air=air)
-    model = model.collide([Plane(), *armchair()], thickness=thickness, friction=friction, itself=True)
+    model = model.collide([Plane(), *armchair()], thickness=thickness, friction=friction, itself=True, sleep=0.05)
     return Scene(
         "cloth-heap", model, time_step, solver=SOLVER, budget=Budget(iterations=8), frames=600, view=(0.7, 0.5, 1.0)
     )
