@@ -4,8 +4,8 @@ Position based dynamics moves vertices until the constraints hold, instead of mi
 [mueller2007; fratarcangeli2018, section 1.3.5]. With `stiffness=None` each constraint has the compliance 1/w of its
 weight w in the model [macklin2016], and the iterations converge to the minimum of the very energy that projective
 dynamics minimises, up to what gradients turn between iterations; with a number, the paper's stiffness κ
-[fratarcangeli2013, Eq. 6], how hard a constraint is depends on the number of iterations. Pins are exact: a pinned vertex
-has no inverse mass.
+[fratarcangeli2013, Eq. 6], how hard a constraint is depends on the number of iterations. Pins are exact: a pinned
+vertex has no inverse mass.
 """
 
 from __future__ import annotations
