@@ -18,7 +18,7 @@ def test_final() -> None:
     assert report.number == 60
     assert report.finite
     assert report.sweeps >= 1
-    assert set(report.stages) == {"predict", "colour", "solve", "update"}
+    assert set(report.stages) == {"predict", "collide", "colour", "solve", "guard", "update"}
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def test_velocity_is_the_difference_over_the_step(sim):
 def test_report(sim):
     report = sim.step()
     assert (report.number, report.sweeps, report.stopped) == (1, 3, "iterations")
-    assert list(report.stages) == ["predict", "collide", "colour", "solve", "update"]
+    assert list(report.stages) == ["predict", "collide", "colour", "solve", "guard", "update"]
     assert all(value > 0 for value in report.stages.values())
     assert report.ms == pytest.approx(sum(report.stages.values()))
     assert report.ms_per_sweep == pytest.approx(report.stages["solve"] / 3)

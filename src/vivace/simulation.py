@@ -39,7 +39,7 @@ class Report:
     """What a step did.
 
     sweeps    how many
-    residual  norm of the residual (N) that the last sweep met; of position based solvers, root of Σ C²
+    residual  norm of the residual (N) that the last sweep met; of position based solvers, that of C + λ/(w h²)
     stopped   which limit ended it: "time", "iterations" or "tolerance"
     stages    milliseconds of each stage, in order
     colours   of the constraint graph; None for solvers that do not colour

@@ -36,7 +36,7 @@ def test_the_run_is_the_simulation(cloth):
     for found in result.positions:
         np.testing.assert_array_equal(found, sim.step().positions)
     assert result.finite
-    assert list(result.stages) == ["predict", "colour", "solve", "update"]
+    assert list(result.stages) == ["predict", "collide", "colour", "solve", "guard", "update"]
     np.testing.assert_array_equal(result.sweeps, 3)
 
 

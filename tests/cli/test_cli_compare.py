@@ -212,7 +212,7 @@ def test_a_frame_with_nothing_to_solve_is_said(vivace, tmp_path):
         (("bar", "bar"), ["'bar' is there twice"]),
         (("bar", "cube", "--set", "bend=3"), ["none of the scenes has a parameter 'bend'", "bar: resolution"]),
         (("bar", "--set", "bend=3"), ["scene 'bar' has no parameter 'bend'"]),
-        (("bar", "--solvers", "vivace,jacoby"), ["unknown solver 'jacoby'", "did you mean 'jacobi'?"]),
+        (("bar", "--solvers", "vivace,jacoby"), ["unknown solver 'jacoby'", "did you mean 'jacobi'"]),
         (("bar", "--solvers", "jacobi,jacobi"), ["'jacobi' is there twice"]),
         (("bar", "--solvers", ","), ["at least one solver"]),
         (("bar", "--budgets-ms", ","), ["one budget"]),

@@ -134,7 +134,7 @@ def test_time_budget_is_kept_on_the_full_tablecloth():
 
 
 def test_unknown_solver_suggests_the_nearest():
-    with pytest.raises(UnknownNameError, match=r"unknown solver 'vivave'; did you mean 'vivace'\?"):
+    with pytest.raises(UnknownNameError, match=r"unknown solver 'vivave'; did you mean 'vivace' or 'pbd-vivace'\?"):
         make_solver("vivave")
     with pytest.raises(UnknownNameError, match=r"unknown solver 'gaussseidel'; did you mean 'gauss-seidel'\?"):
         simulate(solver="gaussseidel")

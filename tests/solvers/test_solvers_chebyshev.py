@@ -58,7 +58,7 @@ def test_other_slips_of_brackets_are_errors_too(what):
 
 @pytest.mark.parametrize("wrapper", ["chebyshev", "pcg", "lbfgs"])
 def test_what_cannot_be_inside(wrapper):
-    with pytest.raises(UnknownNameError, match=r"unknown solver 'jacoby'; did you mean 'jacobi'\?"):
+    with pytest.raises(UnknownNameError, match=r"unknown solver 'jacoby'; did you mean 'jacobi' or 'pbd-jacobi'\?"):
         make_solver(f"{wrapper}(jacoby)")
     for inner in ("newton", "auto", "block-descent", "pcg(jacobi)"):
         able = "direct, gauss-seidel, jacobi, multigrid, vivace, weighted-jacobi"

@@ -11,6 +11,8 @@ import numpy as np
 from ..errors import MissingExtraError
 from ..files import replacing
 from ..pictures import Camera, Look, Scenery, body_colours, bounds_of, save_animation, save_picture
+from ..pictures.plots import Panel
+from ..pictures.stages import timelines
 from .run import Progress, Run
 
 RUN_SUFFIXES = (".mp4", ".gif", ".png", ".npz")
@@ -49,6 +51,9 @@ def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tu
     }
     picture = target if suffix == ".png" else target.with_suffix(".png")
     written, notes = [picture], {save_picture(picture, frames[-1], triangles, **common)}
+    if collisions and len(run.ms) > 1:
+        written.append(picture.with_name(f"{picture.stem}-trace.png"))
+        _draw_trace(run, written[-1])
     if suffix != ".png":
         common["camera"] = camera(frames)
         every, common["fps"] = _pace(h, suffix)
@@ -63,6 +68,20 @@ def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tu
             notes.add(save_animation(target, frames[::every], triangles, **common))
         written.append(target)
     return written, sorted(note for note in notes if ";" in note)
+
+
+def _draw_trace(run: Run, target: Path) -> None:
+    """Contacts, the colours that follow them, and where the time of every frame went."""
+    frames = np.arange(1, len(run.ms) + 1)
+
+    def panel(title: str, ylabel: str, **curves: np.ndarray) -> Panel:
+        return Panel({name: (frames, values) for name, values in curves.items()}, title, "frame", ylabel)
+
+    rows = [
+        [panel("contacts", "", contacts=run.trace["contacts"]), panel("colours", "", colours=run.trace["colours"])],
+        [panel("stages", "ms", **run.stages_ms), panel("recolouring", "ms", colour=run.stages_ms["colour"])],
+    ]
+    timelines(target, rows, settings=run.settings())
 
 
 def _pace(h: float, suffix: str) -> tuple[int, float]:
@@ -82,4 +101,6 @@ def _write_numbers(run: Run, target: Path) -> None:
             tets=mesh.tets,
             pinned=run.sim.model.pinned,
             settings=settings,
+            **run.trace,
+            **{f"ms_{stage}": values for stage, values in run.stages_ms.items()},
         )

@@ -16,7 +16,7 @@ Three ways to apply them:
     vertex     `vertex_*`: all corrections of a vertex are computed and summed there, vertices of a colour in parallel
 
 The table of a pass: vertices, targets (the vertices again, or slots), parameters, softness α, λ, q, out (q again, or
-slots), settings (stiffness κ, compliant?, slots?), share of each vertex, partial sums of C², operators. q has the
+slots), settings (stiffness κ, compliant?, slots?), share of each vertex, partial sums of (C + α λ)², operators. q has the
 inverse mass in its fourth lane; a slot has there the λ of its corner, because corners that are scaled differently have
 different ones.
 """
@@ -67,7 +67,7 @@ def multiplier(value, weight, soft, before, kappa, compliant):
 
 @njit(inline="always")
 def count_square(sums, c, begin, total, value):
-    """Add C² to the sum of its GRAIN constraints: those sums do not depend on how a phase is cut into chunks."""
+    """Add a square to the sum of its GRAIN constraints, which does not depend on how a phase is cut into chunks."""
     total = value * value if c % GRAIN == 0 or c == begin else total + value * value
     sums[c // GRAIN] = total
     return total
@@ -90,7 +90,10 @@ def _pair_pass(table, begin, end, iteration):
         value, gi, gj = gradients(xi, xj, operator, parameters, c)
         wi, wj = lane4(xi, 3), lane4(xj, 3)
         weight = wi * dot4(gi, gi) + wj * dot4(gj, gj)
-        total = count_square(sums, c, begin, total, value)
+        missing = value
+        if compliant:
+            missing += at(soft, c) * (lane4(load4(out, at(targets, 2 * c)), 3) if slots else at(lambdas, c))
+        total = count_square(sums, c, begin, total, missing)
         if slots:
             ti, tj = at(targets, 2 * c), at(targets, 2 * c + 1)
             a, si, sj = at(soft, c), at(shares, i), at(shares, j)
@@ -123,7 +126,10 @@ def _quad_pass(table, begin, end, iteration):
         value, gi, gj, gk, gm = gradients(xi, xj, xk, xm, operator, parameters, c)
         wi, wj, wk, wm = lane4(xi, 3), lane4(xj, 3), lane4(xk, 3), lane4(xm, 3)
         weight = wi * dot4(gi, gi) + wj * dot4(gj, gj) + wk * dot4(gk, gk) + wm * dot4(gm, gm)
-        total = count_square(sums, c, begin, total, value)
+        missing = value
+        if compliant:
+            missing += at(soft, c) * (lane4(load4(out, at(targets, 4 * c)), 3) if slots else at(lambdas, c))
+        total = count_square(sums, c, begin, total, missing)
         if slots:
             for corner in range(4):
                 v, target = at(vertices, 4 * c + corner), at(targets, 4 * c + corner)
@@ -158,7 +164,10 @@ def _any_pass(table, begin, end, iteration):
         for k in range(VERTICES):
             square = g[k, 0] * g[k, 0] + g[k, 1] * g[k, 1] + g[k, 2] * g[k, 2]
             weight += q[vertices[c * VERTICES + k], 3] * square
-        total = count_square(sums, c, begin, total, value)
+        missing = value
+        if compliant:
+            missing += soft[c] * (out[targets[c * VERTICES], 3] if slots else lambdas[c])
+        total = count_square(sums, c, begin, total, missing)
         before, delta = np.float32(0.0), np.float32(0.0)
         if not slots:
             before = lambdas[c] if compliant else np.float32(0.0)
@@ -212,6 +221,8 @@ def _quad_vertex(table, begin, end, iteration):
             delta = multiplier(value, weight, at(soft, c), before, kappa, compliant)
             lambdas[e] = before + share * delta
             g = gi if corner == 0 else gj if corner == 1 else gk if corner == 2 else gm
+            if compliant:
+                value += at(soft, c) * before
             acc += delta * g + make4(ZERO, ZERO, ZERO, np.float32(0.25) * value * value)
         store4(moved, v, acc)
 
@@ -235,6 +246,8 @@ def _pair_vertex(table, begin, end, iteration):
             before = at(lambdas, e)
             delta = multiplier(value, weight, at(soft, c), before, kappa, compliant)
             lambdas[e] = before + share * delta
+            if compliant:
+                value += at(soft, c) * before
             acc += delta * (gi if corner == 0 else gj) + make4(ZERO, ZERO, ZERO, np.float32(0.5) * value * value)
         store4(moved, v, acc)
 
@@ -262,6 +275,8 @@ def _any_vertex(table, begin, end, iteration):
             lambdas[e] = before + omega * shares[v] * delta
             for d in range(3):
                 moved[v, d] += delta * g[corner, d]
+            if compliant:
+                value += soft[c] * before
             moved[v, 3] += value * value / np.float32(VERTICES)
 
 
@@ -355,7 +370,7 @@ def gather_steps(table, begin, end, iteration):
 def apply_steps(table, begin, end, iteration):
     """q += share · w · the sum of a vertex's corrections, which begins anew: vertices of one colour.
 
-    The fourth lane of the sum is the vertex's part of Σ C².
+    The fourth lane of the sum is the vertex's part of Σ (C + α λ)².
     """
     order, moved, q = ints(table, 0), rows(table, 1), rows(table, 2)
     shares, squares, omega = floats(table, 3), doubles(table, 4), weight_of(floats(table, 5), iteration)
@@ -378,7 +393,7 @@ def add_up(table, begin, end, iteration):
 
 @phase_kernel
 def watch_violation(table, begin, end, iteration):
-    """The monitor gets Σ C², and on the first iteration the threshold."""
+    """The monitor gets Σ (C + α λ)², and on the first iteration the threshold."""
     totals, monitor, tolerance = doubles(table, 0), doubles(table, 1), doubles(table, 2)
     total = 0.0
     for i in range(begin, end):

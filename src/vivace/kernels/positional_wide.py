@@ -19,11 +19,12 @@ TINY, ZERO = np.float32(1e-20), np.float32(0.0)  # 1/TINY/1e-10, of pinned verti
 
 @njit(inline="always")
 def _scales(size, rest, weight, c, kappa, compliant, soft, lambdas):
-    """-Δλ / |v| of constraints c to c + 3, and the squares of their C."""
+    """-Δλ / |v| of constraints c to c + 3, and the squares of what they miss."""
     value = size - rest
     if compliant:
         before, a = load4(lambdas, c // 4), load4(soft, c // 4)
-        delta = (value + a * before) / max4(weight + a, splat4(TINY))
+        value = value + a * before
+        delta = value / max4(weight + a, splat4(TINY))
         store4(lambdas, c // 4, before - delta)
     else:
         delta = kappa * value / max4(weight, splat4(TINY))
@@ -32,7 +33,7 @@ def _scales(size, rest, weight, c, kappa, compliant, soft, lambdas):
 
 @njit(inline="always")
 def count_squares(sums, c, begin, total, squares):
-    """Add four C² to the sums of their GRAIN constraints: see `positional.count_square`."""
+    """Add four squares to the sums of their GRAIN constraints: see `positional.count_square`."""
     total = squares if c % GRAIN == 0 or c == begin else total + squares
     sums[c // GRAIN] = np.float64(lane4(total, 0)) + lane4(total, 1) + lane4(total, 2) + lane4(total, 3)
     return total
@@ -78,12 +79,13 @@ def stretch_pass(table, begin, end, iteration):
         d = xyz4(xi - xj)
         size = np.sqrt(max(dot4(d, d), SMALLEST))
         value, wi, wj = size - at(rests, c), lane4(xi, 3), lane4(xj, 3)
+        if compliant:
+            value += at(softs, c) * at(lams, c)
         squares += value * value
         sums[c // GRAIN] = squares
         if compliant:
-            before, a = at(lams, c), at(softs, c)
-            delta = (value + a * before) / max(wi + wj + a, TINY)
-            lams[c] = before - delta
+            delta = value / max(wi + wj + at(softs, c), TINY)
+            lams[c] = at(lams, c) - delta
         else:
             delta = kappa * value / max(wi + wj, TINY)
         store4(q, i, xi - (wi * delta / size) * d)
@@ -138,10 +140,12 @@ def _hinges(table, begin, end, curved):
         v, a, w = _hinge(vertices, operator, q, c)
         size, weight = np.sqrt(dot4(v, v)), dot4(a, w)
         value = size - (at(rests, c) if curved else ZERO)
+        if compliant:
+            value += at(softs, c) * at(lams, c)
         whole += value * value
         sums[c // GRAIN] = whole
         if compliant:
-            delta = (value + at(softs, c) * at(lams, c)) / max(weight + at(softs, c), TINY)
+            delta = value / max(weight + at(softs, c), TINY)
             lams[c] = at(lams, c) - delta
         else:
             delta = kappa * value / max(weight, TINY)

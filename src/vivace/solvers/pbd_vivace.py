@@ -128,15 +128,14 @@ def response(n: int, groups: list[ConstraintGroup], inverse: np.ndarray, rest: n
     """How far a vertex overshoots at most: the largest eigenvalue of Σ_c w_i ∇_i C ∇_i Cᵀ / Σ_j w_j |∇_j C|².
 
     With gradients as at rest, where they have a direction there (`SPARE` is for what deformation changes); of others
-    the trace.
+    the largest that any direction gives.
     """
     blocks, traces = np.zeros((n, 3, 3)), np.zeros(n)
     for group in groups:
         corners, w = group.vertices.ravel(), inverse[group.vertices]
         gradients = _gradients_at_rest(group, rest)
         if gradients is None:
-            squares = w * (group.operator**2).sum(axis=1)
-            np.add.at(traces, corners, _shares(squares).ravel())
+            traces += np.bincount(corners, _largest_shares(group.operator, w).ravel(), minlength=n)
             continue
         share = _shares(w * (gradients**2).sum(axis=2))[..., None, None]
         sizes = np.maximum((gradients**2).sum(axis=2), 1e-300)[..., None, None]
@@ -146,6 +145,17 @@ def response(n: int, groups: list[ConstraintGroup], inverse: np.ndarray, rest: n
                 blocks[:, a, b] += np.bincount(corners, outer[:, :, a, b].ravel(), minlength=n)
                 blocks[:, b, a] = blocks[:, a, b]
     return SPARE * np.linalg.eigvalsh(blocks)[:, -1] + traces
+
+
+def _largest_shares(operator: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """The largest w_k |∇_k C|² / Σ_j w_j |∇_j C|² that C = ‖A x - p‖ can have, whatever A x - p (m, k).
+
+    Every coordinate of ∇_k C is a_k·d for a column a_k of A and some d; so it is w_k a_kᵀ S⁻¹ a_k, S = Σ_j w_j a_j a_jᵀ.
+    """
+    s = np.einsum("mrk,mk,msk->mrs", operator, w, operator)
+    size = np.einsum("mrr->m", s)
+    s += (1e-9 * size + 1e-300)[:, None, None] * np.eye(s.shape[1])
+    return w * np.einsum("mrk,mrk->mk", operator, np.linalg.solve(s, operator))
 
 
 def _shares(squares: np.ndarray) -> np.ndarray:

@@ -265,11 +265,11 @@ class PositionalSolver(Solver):
         return Outcome(sweeps, self.violation(), stopped, swept_ns, self.note())
 
     def partial_sums(self) -> list[np.ndarray]:
-        """Arrays that add up to Σ C²."""
+        """Arrays that add up to Σ (C + α λ)², or Σ C² without compliance."""
         return [item.sums for item in self.listed]
 
     def violation(self) -> float:
-        """Root of Σ C² that the last iteration met."""
+        """Root of that sum, as the last iteration met it."""
         return float(np.sqrt(sum(sums.sum() for sums in self.partial_sums())))
 
     def note(self) -> str:
