@@ -7,7 +7,7 @@ import numpy as np
 from vivace.bench.compare import Curve
 from vivace.bench.run import relative_gradient, sampled_frames, settle
 from vivace.scenes import Scene
-from vivace.simulation import Report, Simulation
+from vivace import Report, Simulation
 from vivace.solvers import Budget, Deadline, Reference, Solver, make_solver, minimise, relative_error
 from vivace.system import Frame, System
 

@@ -16,7 +16,8 @@ from .constraints import CONSTRAINTS, Prepared, Role, constraint
 from .errors import FileError, InputError, MissingExtraError, UnknownNameError, VivaceError
 from .materials import Cloth, Jelly, Solid, Wire
 from .model import Model
-from .simulation import Report, Simulation
+from .report import Report
+from .simulation import Simulation
 from .solvers import SOLVERS, Budget, Solver
 from .system import Frame, System
 

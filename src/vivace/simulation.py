@@ -12,9 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,84 +25,11 @@ from .kernels.team import SMALL, Job, Phase, check_threads
 from .kernels.vectors import add_viscous, predict, update
 from .model import Model
 from .picking import as_ray, picked_vertex
-from .solvers import Budget, Deadline, Solver, make_solver, relative_error
+from .report import Report, StageClock
+from .solvers import Budget, Deadline, Solver, make_solver
 from .system import Frame, System
 
 FORMS = ("velocity", "verlet")
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
-    """What a step did.
-
-    sweeps    how many
-    residual  norm of the residual (N) that the last sweep met; of position based solvers, that of C + λ/(w h²)
-    stopped   which limit ended it: "time", "iterations" or "tolerance"
-    stages    milliseconds of each stage, in order
-    colours   of the constraint graph; None for solvers that do not colour
-    contacts  how many the collide stage found
-    stuck     vertices that the guard had to stop from passing through a surface
-    note      what the solver had to do out of the ordinary; "" when nothing
-    energy    ε of the step at the result (J), computed when first asked for
-    gradient  norm of ∇ε there (N), likewise; float32 positions leave about 1e-7 m x stiffness of it
-    """
-
-    number: int
-    sweeps: int
-    residual: float
-    stopped: str
-    stages: MappingProxyType[str, float]
-    colours: int | None
-    contacts: int
-    stuck: int
-    note: str
-    _system: System
-    _frame: Callable[[], Frame]
-    _rows: np.ndarray
-
-    def __repr__(self) -> str:
-        return f"<Report of step {self.number}: {self.sweeps} sweeps, {self.ms:.2f} ms, stopped by {self.stopped}>"
-
-    @property
-    def ms(self) -> float:
-        """The whole step (ms)."""
-        return sum(self.stages.values())
-
-    @property
-    def ms_per_sweep(self) -> float:
-        return self.stages["solve"] / self.sweeps
-
-    @property
-    def finite(self) -> bool:
-        return bool(np.isfinite(self._rows).all())
-
-    @property
-    def positions(self) -> np.ndarray:
-        """Where this step ended (n, 3), m."""
-        return self._rows[:, :3]
-
-    @property
-    def frame(self) -> Frame:
-        """The problem this step solved, in float64."""
-        return self._frame()
-
-    @cached_property
-    def energy(self) -> float:
-        return self._system.energy(self.positions.astype(np.float64), self.frame)
-
-    @cached_property
-    def gradient(self) -> float:
-        return float(np.linalg.norm(self._system.gradient(self.positions.astype(np.float64), self.frame)))
-
-    @cached_property
-    def relative_error(self) -> float:
-        """Against the converged minimum of this step: takes seconds, see `vivace.solvers.reference`.
-
-        NaN with contacts: friction has no potential, so there is no such minimum.
-        """
-        if self.contacts:
-            return float("nan")
-        return relative_error(self._system, self.frame, self.positions.astype(np.float64))
 
 
 class Simulation:
@@ -304,7 +228,7 @@ class Simulation:
             budget = self.budget
         elif not isinstance(budget, Budget):
             budget = Budget(ms=budget)
-        clock = _StageClock()
+        clock = StageClock()
 
         self._predict()
         clock.end("predict")
@@ -412,27 +336,6 @@ class Simulation:
         """This step's data, in float64 when somebody asks."""
         s, start, previous, targets = self._s.copy(), self._start.copy(), self._q.copy(), self._targets.copy()
         return lambda: Frame(_wide(s), _wide(start), _wide(previous), targets)
-
-
-class _StageClock:
-    """Milliseconds of each stage, and the moment the budget started to run."""
-
-    def __init__(self) -> None:
-        self.start_ns = self._last = time.perf_counter_ns()
-        self._stages: dict[str, float] = {}
-
-    def end(self, name: str) -> int:
-        now = time.perf_counter_ns()
-        spent, self._last = now - self._last, now
-        self._stages[name] = spent / 1e6
-        return spent
-
-    def restart_budget(self) -> None:
-        self.start_ns = time.perf_counter_ns()
-
-    @property
-    def stages(self) -> MappingProxyType[str, float]:
-        return MappingProxyType(self._stages)
 
 
 def _rows(points: np.ndarray) -> np.ndarray:

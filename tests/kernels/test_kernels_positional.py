@@ -346,7 +346,7 @@ def test_some_constraints_are_solved_four_at_a_time():
 @pytest.mark.parametrize("mode", list(MODES))
 @pytest.mark.parametrize("name", WIDE_KINDS)
 def test_four_at_a_time(name, mode):
-    """What one by one gives, for whole fours and for the rest of a colour; Σ (C + α λ)²; thrice, so that λ is not zero."""
+    """What one by one gives, for whole fours and for the rest of a colour; Σ (C + α λ)²; thrice, so that λ ≠ 0."""
     case = Wide(name, mode)
     for _ in range(3):
         q, old = case.q.copy(), case.lambdas.copy()

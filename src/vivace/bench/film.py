@@ -93,6 +93,7 @@ def _pace(h: float, suffix: str) -> tuple[int, float]:
 def _write_numbers(run: Run, target: Path) -> None:
     mesh = run.sim.model.mesh
     settings = np.array(json.dumps(run.settings(), default=str))
+    trace: dict[str, Any] = {**run.trace, **{f"ms_{stage}": values for stage, values in run.stages_ms.items()}}
     with replacing(target) as temporary:
         np.savez_compressed(
             temporary,
@@ -101,6 +102,5 @@ def _write_numbers(run: Run, target: Path) -> None:
             tets=mesh.tets,
             pinned=run.sim.model.pinned,
             settings=settings,
-            **run.trace,
-            **{f"ms_{stage}": values for stage, values in run.stages_ms.items()},
+            **trace,
         )

@@ -16,7 +16,8 @@ import numpy as np
 from ..checks import is_whole
 from ..errors import InputError
 from ..scenes import Scene
-from ..simulation import Report, Simulation
+from ..report import Report
+from ..simulation import Simulation
 from ..solvers import Budget, Reference, minimise, relative_error
 from ..system import Frame, System
 from .compare import Curve, check_comparison

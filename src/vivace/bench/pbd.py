@@ -24,7 +24,8 @@ from ..kernels.simd import load4, make4, store4
 from ..kernels.team import GRAIN, Job, Phase, check_threads, default_threads, phase_kernel, rows
 from ..scenes import SCENES, Scene, make_scene, parameters_of
 from ..scenes.papers import check_scale
-from ..simulation import Report, Simulation
+from ..report import Report
+from ..simulation import Simulation
 from ..solvers import Budget
 from ..solvers.pbd_coloured import PbdColoured
 from ..solvers.positional import BENDING_UNIT, Listed

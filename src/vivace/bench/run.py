@@ -12,7 +12,8 @@ from .. import __version__
 from ..constraints import Role
 from ..errors import InputError
 from ..scenes import Scene
-from ..simulation import Report, Simulation
+from ..report import Report
+from ..simulation import Simulation
 from ..solvers import Budget, Solver
 from ..system import Frame, System
 from .statistics import median, percentile

@@ -150,7 +150,7 @@ def response(n: int, groups: list[ConstraintGroup], inverse: np.ndarray, rest: n
 def _largest_shares(operator: np.ndarray, w: np.ndarray) -> np.ndarray:
     """The largest w_k |∇_k C|² / Σ_j w_j |∇_j C|² that C = ‖A x - p‖ can have, whatever A x - p (m, k).
 
-    Every coordinate of ∇_k C is a_k·d for a column a_k of A and some d; so it is w_k a_kᵀ S⁻¹ a_k, S = Σ_j w_j a_j a_jᵀ.
+    Every coordinate of ∇_k C is a_k·d, a_k a column of A, for some d: so it is w_k a_kᵀ S⁻¹ a_k, S = Σ_j w_j a_j a_jᵀ.
     """
     s = np.einsum("mrk,mk,msk->mrs", operator, w, operator)
     size = np.einsum("mrr->m", s)
