@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from vivace import Report, Simulation
 from vivace.bench.compare import Curve
 from vivace.bench.run import relative_gradient, sampled_frames, settle
 from vivace.scenes import Scene
-from vivace import Report, Simulation
 from vivace.solvers import Budget, Deadline, Reference, Solver, make_solver, minimise, relative_error
 from vivace.system import Frame, System
 

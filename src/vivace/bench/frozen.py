@@ -15,8 +15,8 @@ import numpy as np
 
 from ..checks import is_whole
 from ..errors import InputError
-from ..scenes import Scene
 from ..report import Report
+from ..scenes import Scene
 from ..simulation import Simulation
 from ..solvers import Budget, Reference, minimise, relative_error
 from ..system import Frame, System

@@ -22,9 +22,9 @@ from ..errors import InputError
 from ..files import write_text
 from ..kernels.simd import load4, make4, store4
 from ..kernels.team import GRAIN, Job, Phase, check_threads, default_threads, phase_kernel, rows
+from ..report import Report
 from ..scenes import SCENES, Scene, make_scene, parameters_of
 from ..scenes.papers import check_scale
-from ..report import Report
 from ..simulation import Simulation
 from ..solvers import Budget
 from ..solvers.pbd_coloured import PbdColoured

@@ -11,8 +11,8 @@ import numpy as np
 from .. import __version__
 from ..constraints import Role
 from ..errors import InputError
-from ..scenes import Scene
 from ..report import Report
+from ..scenes import Scene
 from ..simulation import Simulation
 from ..solvers import Budget, Solver
 from ..system import Frame, System

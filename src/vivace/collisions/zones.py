@@ -20,7 +20,8 @@ from .surfaces import Surfaces
 
 SHARE = 0.25  # of the thickness: pairs that get nearer than this are looked at
 TOUCH = 1 / 16  # of that: nearer, they are taken to be on their way through each other (kernels.proximity.TOUCH)
-ROUNDS = 16  # then everything stays where it was
+PATIENCE = 24  # rounds after which zones grow by their neighbours too
+ROUNDS = 60  # then everything stays where it was
 
 
 class Guard:
@@ -41,7 +42,7 @@ class Guard:
         wanted, n = x.copy(), len(x)
         links: list[np.ndarray] = []
         zone, moved = np.full(n, -1, np.int32), None
-        for _ in range(ROUNDS):
+        for k in range(ROUNDS):
             found = self._surfaces.find(q, x, threads, only=moved)
             bad = violated(found.vertices, found.coefficients, found.planes, q, x, zone, self._least)
             if not bad.any():
@@ -50,6 +51,9 @@ class Guard:
             first = corners[np.arange(len(a)), np.argmax(a != 0, axis=1)]
             new = np.stack([np.broadcast_to(first[:, None], corners.shape)[a != 0], corners[a != 0]], axis=1)
             links.append(new)
+            if k >= PATIENCE:  # a ring of neighbours for every zone, so that they come to an end
+                ends = zone[self._surfaces.edges]
+                links.append(self._surfaces.edges[(ends >= 0).any(axis=1)])
             pairs = np.concatenate(links)
             used, index = np.unique(pairs, return_inverse=True)
             index = index.reshape(-1, 2)

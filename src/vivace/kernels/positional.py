@@ -16,9 +16,9 @@ Three ways to apply them:
     vertex     `vertex_*`: all corrections of a vertex are computed and summed there, vertices of a colour in parallel
 
 The table of a pass: vertices, targets (the vertices again, or slots), parameters, softness α, λ, q, out (q again, or
-slots), settings (stiffness κ, compliant?, slots?), share of each vertex, partial sums of (C + α λ)², operators. q has
-the inverse mass in its fourth lane; a slot has there the λ of its corner, because corners that are scaled differently have
-different ones.
+slots), settings (stiffness κ, compliant?, slots?), share of each vertex, partial sums of (C + α λ)², operators.
+q has the inverse mass in its fourth lane; a slot has there the λ of its corner, because corners that are scaled
+differently have different ones.
 """
 
 from __future__ import annotations
