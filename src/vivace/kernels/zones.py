@@ -82,3 +82,56 @@ def displace(zone, d, held, q, x):
         if zone[v] >= 0 and not held[v]:
             for k in range(3):
                 x[v, k] = np.float32(np.float64(q[v, k]) + d[zone[v], k])
+
+
+@njit(cache=True, nogil=True)
+def least_separations(vertices, coefficients, planes, q, least):
+    """What each contact is to keep along its normal: four times the least distance, but no more than it had at q."""
+    out = np.empty(vertices.shape[0])
+    for c in range(vertices.shape[0]):
+        before = 0.0
+        for k in range(4):
+            for d in range(3):
+                before += np.float64(coefficients[c, k]) * np.float64(planes[c, d]) * np.float64(q[vertices[c, k], d])
+        out[c] = min(before, 4.0 * least)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def part(vertices, coefficients, planes, targets, inverse, q, x, wall_vertices, wall_planes, passes):
+    """Move what is nearer than its target apart, along the normals and by inverse mass, one contact after the other.
+
+    Vertices stay on their side of the walls they touch, or where they began, should that be behind one.
+    """
+    for _ in range(passes):
+        largest = 0.0
+        for c in range(vertices.shape[0]):
+            along, weight = 0.0, 0.0
+            for k in range(4):
+                v, a = vertices[c, k], np.float64(coefficients[c, k])
+                weight += a * a * inverse[v]
+                for d in range(3):
+                    along += a * np.float64(planes[c, d]) * np.float64(x[v, d])
+            missing = targets[c] - along
+            if missing <= 0.0 or weight <= 0.0:
+                continue
+            largest = max(largest, missing / max(targets[c], 1e-12))
+            for k in range(4):
+                v = vertices[c, k]
+                step = missing * np.float64(coefficients[c, k]) * inverse[v] / weight
+                for d in range(3):
+                    x[v, d] = np.float32(np.float64(x[v, d]) + step * np.float64(planes[c, d]))
+        for c in range(wall_vertices.shape[0]):
+            v = wall_vertices[c]
+            if inverse[v] == 0.0:
+                continue
+            along, before = 0.0, 0.0
+            for d in range(3):
+                along += np.float64(wall_planes[c, d]) * np.float64(x[v, d])
+                before += np.float64(wall_planes[c, d]) * np.float64(q[v, d])
+            missing = min(np.float64(wall_planes[c, 3]), before) - along
+            if missing > 0.0:
+                for d in range(3):
+                    x[v, d] = np.float32(np.float64(x[v, d]) + missing * np.float64(wall_planes[c, d]))
+        if largest < 0.05:
+            return
