@@ -1,11 +1,11 @@
 """Nothing passes through anything: the check after a solver, and what is done about what it finds.
 
 A solver that stops in time may leave contacts violated. Where surfaces would pass through each other on the straight
-way of a step, their vertices are moved apart, contact by contact, and the way is checked again, since that may push them
-through something else [bridson2002, section 7.4]. Mostly that settles it. If not, all that would still cross becomes an
-impact zone, which finishes the step with one common displacement [provot1997; bridson2002, section 7.5; here without
-its rotation]: inside it nothing moves relative to anything else, so nothing crosses there, and zones grow until nothing
-crosses anywhere. What did not cross when the step began does not when it ends.
+way of a step, their vertices are moved apart, contact by contact, and the way is checked again, since that may push
+them through something else [bridson2002, section 7.4]. Mostly that settles it. If not, all that would still cross
+becomes an impact zone, which finishes the step with one common displacement [provot1997; bridson2002, section 7.5; here
+without its rotation]: inside it nothing moves relative to anything else, so nothing crosses there, and zones grow until
+nothing crosses anywhere. What did not cross when the step began does not when it ends.
 """
 
 from __future__ import annotations
