@@ -256,8 +256,10 @@ class PositionalSolver(Solver):
         sweeps = job.run(budget.most_iterations, at_ns if at_ns is None or last is None else at_ns - self._last_ns)
         swept_ns = time.perf_counter_ns()
         if last is not None:
+            begin_ns = swept_ns
             last.run(LAST_WORD)
-            self._last_ns = time.perf_counter_ns() - swept_ns
+            swept_ns = time.perf_counter_ns()
+            self._last_ns = swept_ns - begin_ns
         Job([Phase(store_positions, (self.q, out), 0, n)], copying).run()
         stopped = "iterations" if sweeps >= budget.most_iterations else "time"
         if budget.tolerance is not None and self._monitor[0] <= self._monitor[1]:
