@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..kernels.zones import common_displacements, displace, least_separations, part, violated
+from ..kernels.zones import calm, common_displacements, displace, least_separations, part, violated
 from ..mesh import Mesh
 from .contacts import Contacts, WallContacts
 from .surfaces import Found, Surfaces
@@ -69,13 +69,17 @@ class _Parting:
     def apply(
         self, found: Found, bad: np.ndarray, q: np.ndarray, x: np.ndarray, walls: WallContacts, least: float
     ) -> np.ndarray:
-        """Change x; which vertices may have moved."""
+        """Change x; which vertices have to be looked at again."""
         new = (found.vertices[bad], found.coefficients[bad], found.planes[bad])
-        self._lists.append((*new, least_separations(*new, q, least)))
-        vertices, coefficients, planes, targets = (np.concatenate(parts) for parts in zip(*self._lists, strict=True))
+        targets = least_separations(*new, q, least)
+        self._lists.append((*new, targets))
         before = x.copy()
+        calm(*new, targets, self._inverse, q, x)
+        vertices, coefficients, planes, targets = (np.concatenate(parts) for parts in zip(*self._lists, strict=True))
         part(*(vertices, coefficients, planes, targets), self._inverse, q, x, walls.vertices, walls.planes, PASSES)
-        return (x != before).any(axis=1)
+        look_again = (x != before).any(axis=1)
+        look_again[new[0].ravel()] = True  # also at what could not be moved
+        return look_again
 
 
 class _Zones:

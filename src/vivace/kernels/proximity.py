@@ -21,6 +21,7 @@ FLAT = 1e-12  # sin² below which two edges are parallel, or two sides of a tria
 PARALLEL = 1e-4  # ... below which they are nearly so: an edge's end is as near as its inside, to 1e-2 of its length
 END = 1e-2  # an edge's parameter so near 0 or 1 is its end: the pair of that vertex is there for it
 NONE, AT_START, ON_THE_WAY, UNSURE = 0, 1, 2, 3  # what `approach` finds
+LOST = 4  # ... when it gave up: anything may happen
 TOUCH = 1 / 16  # of the thickness: nearer than this, features are on their way through each other
 GRAZE = 1 / 64  # pairs may be reported that come this share of the reach nearer than it
 STEPS = 400
@@ -193,7 +194,7 @@ def classify(start, speed, thickness, reach):
 
 @njit(nogil=True)
 def approach(is_edges, x, d, thickness, reach):
-    """(NONE, AT_START or ON_THE_WAY, time, c, z, region) of the pair at x that moves by d in the step.
+    """(NONE, AT_START, ON_THE_WAY or LOST, time, c, z, region) of the pair at x that moves by d in the step.
 
     The distance changes by no more than the largest relative displacement L in a step, so within a time of
     (distance - reach) / L nothing comes within reach: conservative advancement, which misses nothing. A pair that comes
@@ -238,6 +239,8 @@ def follow_pair(is_edges, x, d, thickness, reach, c, z, region):
         passing = distance <= touch and (passing or region2 == BORDER)
         if distance < best and not passing:
             best, near, c1, z1, region1 = distance, time, c2, z2, region2
+    if time < 1 and distance > touch:  # so near and so fast that the steps were too small
+        return LOST, near, c1, z1, region1
     if near == 0 or (start < reach and best > touch):
         return AT_START, 0.0, c, z, region
     return ON_THE_WAY, near, c1, z1, region1

@@ -22,8 +22,11 @@ from .proximity import (
     AT_START,
     CORNER,
     INSIDE,
+    LOST,
     NONE,
+    ON_THE_WAY,
     SIDE,
+    TOUCH,
     UNSURE,
     classify,
     follow_pair,
@@ -73,6 +76,14 @@ def _gap(is_edges, rest, bodies, o, a, b, c, thickness):
     )
     _, z, _ = measure(is_edges, x)
     return min(thickness, REST_SHARE * length(z))
+
+
+@njit(forceinline=True)
+def _touched(found, z, thickness):
+    """In the place of a gap, for a check: whether the pair touches on the way, or may."""
+    if found == LOST:
+        return 1.0
+    return 1.0 if found == ON_THE_WAY and length(z) <= 1.01 * TOUCH * thickness else 0.0
 
 
 @njit(forceinline=True)
@@ -151,7 +162,10 @@ def touch_triangles(table, begin, end, iteration):
             n = normal_of(False, x, d, time, coefficient, z, smallest)
             if n[0] == 0 and n[1] == 0 and n[2] == 0:
                 continue
-            gap = _gap(False, rest, bodies, v, a, b, c, thickness)
+            if settings[EVERY] != 0:
+                gap = _touched(found, z, thickness)
+            else:
+                gap = _gap(False, rest, bodies, v, a, b, c, thickness)
             _write(vertices, coefficients, planes, w, v, a, b, c, coefficient, n, gap)
             w += 1
         counts[8 * chunk + 2] = w - first
@@ -189,7 +203,10 @@ def touch_edges(table, begin, end, iteration):
             n = normal_of(True, x, move, time, coefficient, z, smallest)
             if n[0] == 0 and n[1] == 0 and n[2] == 0:
                 continue
-            gap = _gap(True, rest, bodies, a, b, c, d, thickness)
+            if settings[EVERY] != 0:
+                gap = _touched(found, z, thickness)
+            else:
+                gap = _gap(True, rest, bodies, a, b, c, d, thickness)
             _write(vertices, coefficients, planes, w, a, b, c, d, coefficient, n, gap)
             w += 1
         counts[8 * chunk + 2] = w - first

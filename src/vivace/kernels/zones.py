@@ -10,9 +10,10 @@ ROUNDING = 2.0**-21  # of the largest coordinate: what moving all corners alike 
 
 @njit(cache=True, nogil=True)
 def violated(vertices, coefficients, planes, q, x, zone, least):
-    """Contacts whose separation along their normal has shrunk, from q to x, to less than `least`; float32 rows.
+    """Contacts that touch on the way from q to x, or whose separation has shrunk to less than `least`; float32 rows.
 
-    Nor may it rest below half of that, or it would creep to zero. What is in one zone already moves as one.
+    Nor may it rest below half of that, or it would creep to zero. What is in one zone already moves as one. In the place
+    of the gap, `planes` say whether a contact touches (`Surfaces` with every=True).
     """
     out = np.zeros(vertices.shape[0], np.bool_)
     reach = 0.0
@@ -33,7 +34,7 @@ def violated(vertices, coefficients, planes, q, x, zone, least):
                 before += a * np.float64(planes[c, d]) * np.float64(q[v, d])
                 after += a * np.float64(planes[c, d]) * np.float64(x[v, d])
         allowed = before - rounding if after >= 0.5 * least else before + rounding
-        out[c] = after < least and after < allowed and not together
+        out[c] = (planes[c, 3] > 0 or (after < least and after < allowed)) and not together
     return out
 
 
@@ -135,3 +136,28 @@ def part(vertices, coefficients, planes, targets, inverse, q, x, wall_vertices, 
                     x[v, d] = np.float32(np.float64(x[v, d]) + missing * np.float64(wall_planes[c, d]))
         if largest < 0.05:
             return
+
+
+@njit(cache=True, nogil=True)
+def calm(vertices, coefficients, planes, targets, inverse, q, x):
+    """Half-way to a common displacement, for contacts that touch on the way though they end far enough apart."""
+    for c in range(vertices.shape[0]):
+        along, total = 0.0, 0.0
+        for k in range(4):
+            total += inverse[vertices[c, k]]
+            for d in range(3):
+                along += np.float64(coefficients[c, k]) * np.float64(planes[c, d]) * np.float64(x[vertices[c, k], d])
+        if planes[c, 3] <= 0 or along < targets[c] or total <= 0.0:
+            continue
+        for d in range(3):
+            mean, weight = 0.0, 0.0
+            for k in range(4):
+                v = vertices[c, k]
+                share = 1.0 / max(inverse[v], 1e-6 * total)
+                mean += share * (np.float64(x[v, d]) - np.float64(q[v, d]))
+                weight += share
+            mean /= weight
+            for k in range(4):
+                v = vertices[c, k]
+                if inverse[v] > 0.0:
+                    x[v, d] = np.float32(0.5 * (np.float64(x[v, d]) + np.float64(q[v, d]) + mean))
