@@ -12,8 +12,8 @@ ROUNDING = 2.0**-21  # of the largest coordinate: what moving all corners alike 
 def violated(vertices, coefficients, planes, q, x, zone, least):
     """Contacts that touch on the way from q to x, or whose separation has shrunk to less than `least`; float32 rows.
 
-    Nor may it rest below half of that, or it would creep to zero. What is in one zone already moves as one. In the place
-    of the gap, `planes` say whether a contact touches (`Surfaces` with every=True).
+    Nor may it rest below half of that, or it would creep to zero. What is in one zone already moves as one. In the
+    place of the gap, `planes` say whether a contact touches (`Surfaces` with every=True).
     """
     out = np.zeros(vertices.shape[0], np.bool_)
     reach = 0.0
