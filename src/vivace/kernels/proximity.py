@@ -21,7 +21,7 @@ FLAT = 1e-12  # sin² below which two edges are parallel, or two sides of a tria
 PARALLEL = 1e-4  # ... below which they are nearly so: an edge's end is as near as its inside, to 1e-2 of its length
 END = 1e-2  # an edge's parameter so near 0 or 1 is its end: the pair of that vertex is there for it
 NONE, AT_START, ON_THE_WAY, UNSURE = 0, 1, 2, 3  # what `approach` finds
-LOST = 4  # ... when it gave up: anything may happen
+LOST = 4  # ... when it gave up, or edges passed each other at an end: they may have crossed
 TOUCH = 1 / 16  # of the thickness: nearer than this, features are on their way through each other
 GRAZE = 1 / 64  # pairs may be reported that come this share of the reach nearer than it
 STEPS = 400
@@ -221,7 +221,7 @@ def follow_pair(is_edges, x, d, thickness, reach, c, z, region):
         return AT_START, 0.0, c, z, region
     time, distance, near = 0.0, start, 0.0
     best, c1, z1, region1 = start, c, z, region
-    found, passing = False, False
+    found, passing, passed = False, False, False
     for _ in range(STEPS):
         found = found or distance < reach * (1 + GRAZE)
         if time >= 1 or (best <= touch and not passing):
@@ -237,9 +237,10 @@ def follow_pair(is_edges, x, d, thickness, reach, c, z, region):
         # Edges that pass each other at an end are left to that vertex, and may meet again further on; until they are
         # apart, z may have changed sides and does not count.
         passing = distance <= touch and (passing or region2 == BORDER)
+        passed = passed or passing
         if distance < best and not passing:
             best, near, c1, z1, region1 = distance, time, c2, z2, region2
-    if time < 1 and distance > touch:  # so near and so fast that the steps were too small
+    if (time < 1 and distance > touch) or (passed and best > touch):  # steps too small, or past an end
         return LOST, near, c1, z1, region1
     if near == 0 or (start < reach and best > touch):
         return AT_START, 0.0, c, z, region
