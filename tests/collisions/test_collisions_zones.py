@@ -153,6 +153,26 @@ def test_sheets_thrown_at_each_other_never_cross(solver):
     assert report.contacts > 0
 
 
+@pytest.mark.parametrize("h", [0.05, 0.5, 5.0])
+@pytest.mark.parametrize("solver", ["pbd", "pbd-coloured", "pbd-vivace", "pbd-jacobi"])
+def test_no_step_is_too_long(solver, h):
+    """A heap with one iteration a step and steps of up to five seconds: torn, but never through itself."""
+    scene = make_scene("cloth-heap", scale=0.01, time_step=h)
+    sim = scene.simulate(solver=solver, budget=vv.Budget(iterations=1))
+    for _ in range(12):
+        assert sim.step().finite
+        assert len(crossings(sim.positions, scene.model.mesh.triangles)[0]) == 0
+
+
+def test_a_lost_simulation_says_so():
+    """What is not finite has no contacts, and the report tells; as without collisions."""
+    model = vv.Model.of(vv.mesh.cloth(12, 12)).collide([Plane((0, -0.1, 0), (0, 1, 0))])
+    sim = vv.Simulation(model, solver="pbd-vivace:plain=True", budget=vv.Budget(iterations=30), time_step=1 / 30)
+    with np.errstate(all="ignore"):
+        finite = [sim.step().finite for _ in range(10)]
+    assert not finite[-1]
+
+
 def test_without_the_guard_they_do():
     """The test above can fail."""
     lower = vv.mesh.cloth(9, 9, 0.3, 0.3)

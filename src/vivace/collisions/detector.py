@@ -27,6 +27,8 @@ class Detector:
     def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
         """Contacts of vertices that go from q to s (n, 4)."""
         walls, pairs = WallContacts(), PairContacts()
+        if not (np.isfinite(q).all() and np.isfinite(s).all()):  # lost already; the report says so
+            return Contacts()
         if self._walls is not None:
             wall = self._walls.find(q, s, threads)
             walls = WallContacts(wall.vertices, wall.planes, wall.friction)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -58,7 +59,7 @@ class Encoded:
     samples: np.ndarray  # (z, y, x) float32; none but for samples on a grid
 
 
-class Collider:
+class Collider(ABC):
     """What every collider can do; `friction` is None where the simulation's own holds."""
 
     friction: Friction
@@ -87,9 +88,9 @@ class Collider:
         Job([phase], default_threads() if len(points) > SMALL else 1).run()
         return distance, normal
 
+    @abstractmethod
     def surface(self) -> Mesh:
         """Return triangles for pictures."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

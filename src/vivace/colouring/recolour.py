@@ -104,7 +104,7 @@ def _as_previous(colours: np.ndarray) -> np.ndarray:
     colours = colours.copy()
     if highest > _largest_sensible(len(colours)):
         colours[colours >= 0] = np.unique(colours[colours >= 0], return_inverse=True)[1]
-    colour_warm.close_known_gaps(colours)
+    close_gaps(colours)
     return colours
 
 

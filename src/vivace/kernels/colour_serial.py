@@ -37,13 +37,14 @@ def palette_offsets(indptr):
 
 @njit(cache=True, nogil=True)
 def close_gaps(colours):
-    """Renumber the colours so that none is empty, keeping their order; return how many there are."""
+    """Renumber the colours so that none is empty, keeping their order and what has none (-1); return how many."""
     highest = -1
     for v in range(colours.shape[0]):
         highest = max(highest, colours[v])
     number = np.zeros(highest + 1, np.int32)
     for v in range(colours.shape[0]):
-        number[colours[v]] = 1
+        if colours[v] >= 0:
+            number[colours[v]] = 1
     count = 0
     for c in range(highest + 1):
         used = number[c]
@@ -51,7 +52,8 @@ def close_gaps(colours):
         count += used
     if count <= highest:
         for v in range(colours.shape[0]):
-            colours[v] = number[colours[v]]
+            if colours[v] >= 0:
+                colours[v] = number[colours[v]]
     return count
 
 

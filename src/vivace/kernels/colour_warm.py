@@ -57,28 +57,6 @@ def first_outside(values, lowest, n):
     return -1
 
 
-@njit(cache=True, nogil=True)
-def close_known_gaps(colours):
-    """Renumber the colours, other than UNCOLOURED, so that none is empty; return how many there are."""
-    highest = -1
-    for v in range(colours.shape[0]):
-        highest = max(highest, colours[v])
-    number = np.zeros(highest + 1, np.int32)
-    for v in range(colours.shape[0]):
-        if colours[v] >= 0:
-            number[colours[v]] = 1
-    count = 0
-    for c in range(highest + 1):
-        used = number[c]
-        number[c] = count
-        count += used
-    if count <= highest:
-        for v in range(colours.shape[0]):
-            if colours[v] >= 0:
-                colours[v] = number[colours[v]]
-    return count
-
-
 @njit(inline="always")
 def _loser(indptr, i, j):
     """Of two neighbours with one colour, the one with fewer neighbours, which finds another more easily."""

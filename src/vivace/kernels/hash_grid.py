@@ -23,7 +23,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from .addresses import address_of, double_at, int_at, long_at, put_int, row_at, size_of
-from .simd import at, float4, lane4, load4, max4, store4
+from .simd import at, float4, lane4, load4, max4, min4, store4
 from .team import doubles, ints, longs, phase_kernel, rows
 
 LEVELS = 12
@@ -162,18 +162,6 @@ def sort_boxes(low, high, level, whole, lengths, key, starts, order):
         place = at(starts, c + 1)
         order[place] = i
         starts[c + 1] = place + 1
-
-
-@intrinsic
-def min4(typingctx, a, b):
-    """Lane by lane, the smaller."""
-    if a != float4 or b != float4:
-        return None
-
-    def codegen(context, builder, sig, args):
-        return builder.select(builder.fcmp_ordered("<", *args), *args)
-
-    return float4(a, b), codegen
 
 
 @intrinsic

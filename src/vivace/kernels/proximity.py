@@ -217,8 +217,12 @@ def follow_pair(is_edges, x, d, thickness, reach, c, z, region):
     touch = TOUCH * thickness
     if start >= reach + speed:
         return NONE, 0.0, c, z, region
-    if start < reach and (speed < start - touch or start <= touch):  # apart for the whole step, or touching already
+    if start < reach and (
+        speed < start - touch or (start <= touch and speed < 4 * touch)
+    ):  # apart for the whole step, or touching already
         return AT_START, 0.0, c, z, region
+    if start <= touch and speed >= 4 * touch:  # touching, and moving too fast to say on which side it ends
+        return LOST, 0.0, c, z, region
     time, distance, near = 0.0, start, 0.0
     best, c1, z1, region1 = start, c, z, region
     found, passing, passed = False, False, False

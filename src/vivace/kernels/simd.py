@@ -311,3 +311,15 @@ def max4(typingctx, a, b):
         return builder.select(builder.fcmp_ordered(">", *args), *args)
 
     return float4(a, b), codegen
+
+
+@intrinsic
+def min4(typingctx, a, b):
+    """Lane by lane, the smaller."""
+    if a != float4 or b != float4:
+        return None
+
+    def codegen(context, builder, sig, args):
+        return builder.select(builder.fcmp_ordered("<", *args), *args)
+
+    return float4(a, b), codegen

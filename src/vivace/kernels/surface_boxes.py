@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .hash_grid import SLOTS, level_of, min4
+from .hash_grid import SLOTS, level_of
 from .proximity import cross
-from .simd import at, dot4, lane4, load4, make4, max4, splat4, store4
+from .simd import at, dot4, lane4, load4, make4, max4, min4, splat4, store4
 from .team import doubles, floats, ints, longs, phase_kernel, rows
 
 # Settings of a step, in float64.

@@ -13,9 +13,9 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from .addresses import address_of, float_at, int_at, put_int, put_long, row_at, size_of
-from .hash_grid import CHUNKS, LEVELS, SLOTS, grid_at, keep_pair, level_at, list_of, min4, scratch_of, walker
+from .hash_grid import CHUNKS, LEVELS, SLOTS, grid_at, keep_pair, level_at, list_of, scratch_of, walker
 from .proximity import END, PARALLEL, TOUCH
-from .simd import float4, lane4, max4, splat4, transpose4
+from .simd import float4, lane4, max4, min4, splat4, transpose4
 from .surface_boxes import REACH, ROUNDING, THICKNESS
 from .team import doubles, phase_kernel
 
