@@ -265,9 +265,11 @@ def test_a_new_model_drops_what_was_grabbed(sim):
     sim.step()
 
 
-@pytest.mark.parametrize("what", [-1, 25, 1.5, True, "12", None, [0, 1], np.nan])
+@pytest.mark.parametrize(
+    "what", [-1, 25, 1.5, True, "12", None, np.nan, [0, 25], [-1], [0, 1.0], [True], "1", np.zeros((2, 2), int), [[0]]]
+)
 def test_what_cannot_be_grabbed_is_refused(sim, what):
-    with pytest.raises(InputError, match="grab takes a vertex from 0 to 24 or a ray"):
+    with pytest.raises(InputError, match="grab takes a vertex from 0 to 24, a sequence of them or a ray"):
         sim.grab(what)
     assert sim.grabbed == ()
 
@@ -281,13 +283,155 @@ def test_bad_targets_are_refused_before_anything_changes(sim, target):
     assert sim.model is model
 
 
+@pytest.mark.parametrize("target", [(0, 0, 0), np.zeros((3, 3)), [[0, 0, 0], [0, np.nan, 0]], np.zeros((1, 2, 3))])
+def test_bad_targets_of_a_patch_are_refused_before_anything_changes(sim, target):
+    model = sim.model
+    with pytest.raises(InputError, match="target must"):
+        sim.grab([12, 13], target)
+    with pytest.raises(InputError, match="vertex 13 is in the sequence twice"):
+        sim.grab([13, 12, 13])
+    assert sim.grabbed == ()
+    assert sim.model is model
+
+
+# --- a patch ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+def test_a_patch_is_held_by_one_change_of_the_model(sim, kind):
+    """Each vertex at its own row of the target, whatever the order, pins of the model among them; one new pin group."""
+    vertices, places = [23, 2, 7, 21], np.array([[0.3, 0.2, 0.5], [0, 0.1, -0.5], [0, 0.1, -0.2], [-0.3, 0.2, 0.5]])
+    home, groups = sim.targets, len(sim.model.groups)
+    assert sim.grab(kind(vertices), places) == (23, 2, 7, 21)
+    assert sim.grabbed == (23, 2, 7, 21)
+    assert len(sim.model.groups) == groups + 1
+    assert sim.model.pinned.tolist() == [0, 1, 2, 3, 4, 7, 21, 23]
+    for _ in range(10):
+        sim.step()
+        np.testing.assert_allclose(sim.positions[vertices], places, atol=slack(sim))
+    sim.release(kind([2, 21]))
+    assert sim.grabbed == (23, 7)
+    np.testing.assert_array_equal(sim.targets[:5], home)
+    np.testing.assert_array_equal(sim.targets[5:], places[[2, 0]])
+    sim.release((23, 7))
+    assert sim.grabbed == ()
+    np.testing.assert_array_equal(sim.targets, home)
+
+
+def test_a_patch_stays_where_it_is_without_a_target(sim):
+    sim.step()
+    where = sim.positions
+    assert sim.grab([11, 12]) == (11, 12)
+    np.testing.assert_array_equal(sim.targets[5:], where[[11, 12]])
+
+
+def test_moving_a_patch_needs_no_new_model(sim):
+    """A patch, a part of it in another order, one of it by number: targets move, nothing else is made."""
+    sim.grab([11, 12, 13])
+    sim.step()
+    system, model = sim.system, sim.model
+    sim.grab((13, 11), [[0, 1, 3], [0, 1, 1]])
+    sim.grab(12, (0, 1, 2))
+    sim.grab(2, (0, 1, 0))  # has a pin already
+    assert sim.system is system
+    assert sim.model is model
+    np.testing.assert_array_equal(sim.targets[5:], [[0, 1, 1], [0, 1, 2], [0, 1, 3]])
+    np.testing.assert_array_equal(sim.targets[2], [0, 1, 0])
+
+
+def test_a_patch_may_be_new_in_part(sim):
+    """Those that were held stay on their rows' places when others join."""
+    sim.grab([13, 20], [[0, 1, 13], [0, 1, 20]])
+    sim.grab([17, 13], [[0, 1, 17], [0, 2, 13]])
+    assert sim.model.pinned.tolist()[5:] == [13, 17, 20]
+    np.testing.assert_array_equal(sim.targets[5:], [[0, 2, 13], [0, 1, 17], [0, 1, 20]])
+    np.testing.assert_array_equal(sim.model.pinned[5:], [13, 17, 20])
+
+
+def test_an_empty_patch_is_nothing(sim):
+    model = sim.model
+    assert sim.grab([]) == ()
+    assert sim.grab(np.zeros(0, int), np.zeros((0, 3))) == ()
+    sim.release([])
+    assert sim.model is model
+
+
+def test_a_patch_is_as_its_vertices_one_by_one():
+    """The same bits."""
+    vertices, places = [7, 12, 17], np.array([[0, 0.1, -0.2], [0, 0.2, 0.0], [0, 0.1, 0.3]])
+    first, second = (Simulation(sheet(), budget=Budget(iterations=5), threads=1) for _ in range(2))
+    first.grab(vertices, places)
+    for vertex, place in zip(vertices, places, strict=True):
+        second.grab(vertex, place)
+    for _ in range(5):
+        first.step()
+        second.step()
+    np.testing.assert_array_equal(first.positions, second.positions)
+
+
+def test_a_grab_is_the_pin_of_a_model(sim):
+    """The pins of a grab are those of Model.pin."""
+    sim.grab([12, 7], [[0, 1, 12], [0, 1, 7]])
+    mine, other = sim.model.groups[-1], sheet().pin([12, 7], target=[[0, 1, 12], [0, 1, 7]]).groups[-1]
+    assert mine.kind is other.kind
+    for name in ("vertices", "operator", "weights", "parameters"):
+        a, b = getattr(mine, name), getattr(other, name)
+        np.testing.assert_array_equal(a, b)
+        assert a.dtype == b.dtype
+        assert not a.flags.writeable
+
+
+# --- another model under a hand --------------------------------------------------------------------------------------
+
+
+def test_exchange_keeps_what_was_set(sim):
+    """Grabs, gravity, forces, moved targets, state; released, pins of the new model go where the old ones were."""
+    rng = np.random.default_rng(0)
+    base = sim.model
+    sim.gravity = (0, -1.62, 0)
+    sim.apply_forces(rng.normal(size=(25, 3)))
+    sim.targets = sim.targets + 0.1
+    home = sim.targets
+    sim.grab([12, 2], [[0, 1, 0], [0, 1, -0.5]])
+    q, targets, force = sim.positions, sim.targets, sim._acceleration.copy()
+    new = base.stiffened(2.0)
+    sim.exchange(new)
+    assert sim.grabbed == (12, 2)
+    assert sim.model.pinned.tolist() == [0, 1, 2, 3, 4, 12]
+    assert sim.model.groups[-1].weights[0] == new.firm
+    np.testing.assert_array_equal(sim.targets, targets)
+    np.testing.assert_array_equal(sim.gravity, [0, -1.62, 0])
+    np.testing.assert_array_equal(sim._acceleration, force)
+    np.testing.assert_array_equal(sim.positions, q)
+    sim.step()
+    sim.release()
+    assert sim.model is new
+    np.testing.assert_array_equal(sim.targets, home)
+
+
+def test_exchange_takes_new_pins_as_they_are(sim):
+    """A pin that only the new model has, or has elsewhere, is where the new model says."""
+    sim.targets = sim.targets + 0.1
+    moved = sim.targets
+    other = sheet(pinned=False).pin([0, 24]).pin([1], target=[[5, 5, 5]])
+    sim.exchange(other)
+    np.testing.assert_array_equal(sim.targets, [moved[0], other.targets[1], [5, 5, 5]])
+    sim.grab(24, (0, 0, 0))  # a pin here, free in the next
+    sim.exchange(sheet())
+    assert sim.model.pinned.tolist() == [0, 1, 2, 3, 4, 24]
+    np.testing.assert_array_equal(sim.targets[[0, 5]], [moved[0], [0, 0, 0]])
+    with pytest.raises(InputError, match="takes a Model with its own 25 vertices"):
+        sim.exchange(Model.of(mesh.cloth(4, 4)))
+
+
 def test_what_is_not_held_cannot_be_released(sim):
     sim.release()  # of nothing: nothing to do
     sim.grab(12)
     sim.grab(13)
-    with pytest.raises(InputError, match="vertex 3 is not grabbed; those that are: 12, 13"):
-        sim.release(3)
-    assert sim.grabbed == (12, 13)
+    for what in (3, [12, 3], np.array([13, 3])):
+        with pytest.raises(InputError, match=r"vertex .*3.* is not grabbed; those that are: 12, 13"):
+            sim.release(what)
+        assert sim.grabbed == (12, 13)
 
 
 def test_numpy_numbers_are_vertices_too(sim):

@@ -160,3 +160,30 @@ def test_default_material_by_mesh():
     assert kinds == [["spring", "hinge"], ["tet-strain"], ["spring"]]
     assert Model.of(wire, Wire(density=2.0)).masses.tolist() == [1.0, 1.0]
     assert Model.of(mesh.cloth(3, 3), Cloth(density=3.0)).masses.sum() == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("factor", [0.01, 0.5, 2, 1e3])
+def test_stiffened(cloth, factor):
+    """Weights times the factor, and nothing else; pins too if they become stiffer, so that firm / w stays 30."""
+    model = cloth.pin("top").collide([])
+    other = model.stiffened(factor)
+    assert (other.mesh, other.collisions) == (model.mesh, model.collisions)
+    np.testing.assert_array_equal(other.masses, model.masses)
+    for mine, theirs in zip(other.groups, model.groups, strict=True):
+        by = max(factor, 1) if mine.kind.name == "pin" else factor
+        np.testing.assert_array_equal(mine.weights, by * theirs.weights)
+        assert mine.vertices is theirs.vertices
+        assert mine.operator is theirs.operator
+        assert not mine.weights.flags.writeable
+    assert other.firm == pytest.approx(factor * model.firm, rel=1e-12)
+    assert other.groups[-1].weights[0] >= 0.999 * other.firm
+
+
+def test_stiffened_by_one_is_itself(cloth):
+    assert cloth.stiffened(1) is cloth
+
+
+@pytest.mark.parametrize("factor", [0, -1, np.nan, np.inf, "2", None, True, 1e308])
+def test_bad_factors_are_refused(cloth, factor):
+    with pytest.raises(InputError, match=r"positive, finite factor|beyond what float64 holds"):
+        cloth.stiffened(factor)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from solvers.rounding import U, small_scene
-from vivace import Budget, Cloth, InputError, Model, Simulation, Wire, mesh
+from vivace import Budget, Cloth, InputError, Model, Simulation, System, VivaceError, Wire, mesh
 from vivace.mesh import Mesh
-from vivace.solvers import minimise
+from vivace.solvers import make_solver, minimise
 
 
 @pytest.fixture(params=["auto", "vivace"])
@@ -226,3 +226,95 @@ def test_a_model_can_be_exchanged_while_running():
     assert np.linalg.norm(sim.positions[corner] - q[corner]) < 1e-2
     with pytest.raises(InputError, match="takes a Model with its own 100 vertices"):
         sim.model = Model.of(mesh.cloth(4, 4))
+
+
+# --- changes while it runs -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["velocity", "verlet"])
+def test_the_time_step_can_be_changed_while_running(form):
+    """Positions, velocities, grabs, gravity, targets and forces stay; free flight goes on at v + h g per step."""
+    model = Model.of(mesh.cloth(4, 4), Cloth(stretch=100.0), gravity=(0, 0, 0))
+    sim = Simulation(model, solver="vivace", budget=Budget(iterations=3), time_step=0.02, form=form, threads=1)
+    sim.velocities = np.tile([1.0, 2.0, 3.0], (16, 1))
+    sim.step()
+    q, v = sim.positions, sim.velocities
+    sim.gravity = (0, -2, 0)
+    sim.apply_forces(np.tile(model.masses[:, None], (1, 3)))
+    sim.time_step = 0.05
+    assert sim.time_step == sim.system.h == 0.05
+    assert sim.time == pytest.approx(0.02)
+    np.testing.assert_allclose(sim.positions, q)
+    np.testing.assert_allclose(sim.velocities, v, rtol=4 * U)
+    np.testing.assert_array_equal(sim.gravity, [0, -2, 0])
+    sim.step()
+    sim.step()
+    assert sim.time == pytest.approx(0.12)
+    np.testing.assert_allclose(sim.velocities, v + 0.1 * np.array([1, -1, 1]), atol=1e-4)
+    np.testing.assert_allclose(sim.positions, q + 0.1 * v + 0.05**2 * 3 * np.array([1, -1, 1]), atol=1e-5)
+
+
+def test_a_changed_time_step_is_that_of_a_new_simulation():
+    """The same bits as a simulation that is made with it at that state, viscosity and air included."""
+    model = Model.of(mesh.cloth(8, 8), Cloth(stretch=100.0), air=0.3, viscosity=0.01).pin("top-corners")
+    for solver in ("vivace", "pbd-coloured", "lbfgs(multigrid)"):
+        sim = Simulation(model, solver=solver, budget=Budget(iterations=4), time_step=0.03, threads=1)
+        for _ in range(3):
+            sim.step()
+        sim.grab(60, (0, 0.2, 0))
+        sim.step()
+        other = Simulation(model, solver=solver, budget=Budget(iterations=4), time_step=0.01, threads=1)
+        other.positions, other.velocities = sim.positions, sim.velocities
+        other.grab(60, (0, 0.2, 0))
+        sim.time_step = 0.01
+        for _ in range(3):
+            sim.step()
+            other.step()
+        np.testing.assert_array_equal(sim.positions, other.positions)
+        assert sim.grabbed == (60,)
+        assert sim.time == pytest.approx(4 * 0.03 + 3 * 0.01)
+
+
+def test_the_matrix_is_assembled_once_whatever_the_time_step(sim):
+    """K has no h in it."""
+    sim.step()
+    stiffness = sim.system.stiffness_off
+    sim.time_step = 0.01
+    assert sim.system.stiffness_off is stiffness
+    assert sim.prepare()
+    np.testing.assert_array_equal(sim.system.diagonal, System(sim.model, 0.01).diagonal)
+
+
+@pytest.mark.parametrize("value", [0, -0.1, np.nan, np.inf, "0.1", None, 1e-12, 1e9, True])
+def test_bad_time_steps_are_refused(sim, value):
+    system = sim.system
+    with pytest.raises(InputError, match="the time step must"):
+        sim.time_step = value
+    assert sim.system is system
+
+
+def test_the_solver_can_be_changed_while_running(sim):
+    """Names, pairs and solvers; the state stays, and the next step is the new solver's."""
+    sim.step()
+    q, v = sim.positions, sim.velocities
+    mine = make_solver("gauss-seidel")
+    for solver in ("jacobi", ("vivace", {"omega": 1.5}), "pbd-coloured", mine):
+        sim.solver = solver
+        np.testing.assert_array_equal(sim.positions, q)
+        np.testing.assert_array_equal(sim.velocities, v)
+        other = Simulation(sim.model, solver=solver, budget=sim.budget, time_step=sim.time_step, threads=1)
+        other.positions, other.velocities = q, v
+        sim.step()
+        other.step()
+        np.testing.assert_array_equal(sim.positions, other.positions)
+        q, v = sim.positions, sim.velocities
+    assert sim.solver is mine
+
+
+@pytest.mark.parametrize("solver", ["vivice", ("vivace", {"omga": 1}), "vivace:omega=3", 3, None])
+def test_bad_solvers_are_refused_and_the_old_one_stays(sim, solver):
+    before = sim.solver
+    with pytest.raises(VivaceError):
+        sim.solver = solver
+    assert sim.solver is before
+    sim.step()

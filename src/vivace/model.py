@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .blocks import in_blocks
 from .checks import is_number
 from .collisions.settings import Collisions, as_friction
 from .constraints import ConstraintGroup, Role, make_group
@@ -60,11 +60,7 @@ class Model:
             raise InputError(f"a material is an instance such as Cloth() or Solid(), not {material!r}")
         masses = np.asarray(material.masses(mesh), np.float64)
         groups = tuple(material.constraints(mesh))
-        try:
-            down = np.asarray(gravity, np.float64)
-        except (ValueError, TypeError):
-            raise InputError(f"gravity must be three finite numbers in m/s², not {gravity!r}") from None
-        return cls(mesh, masses, groups, down, air, viscosity)
+        return cls(mesh, masses, groups, as_gravity(gravity), air, viscosity)
 
     def __post_init__(self) -> None:
         n = self.mesh.n_vertices
@@ -86,9 +82,11 @@ class Model:
         if (times > 1).any():
             raise InputError(f"vertex {pinned[np.argmax(times > 1)]} is pinned twice; move its target instead")
         for name in ("masses", "gravity"):  # copies: the caller's own arrays stay as they are
-            array = getattr(self, name).copy()
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            array = getattr(self, name)
+            if array.flags.writeable or array.base is not None:
+                array = array.copy()
+                array.setflags(write=False)
+                object.__setattr__(self, name, array)
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{len(group)} x {group.kind.name}" for group in self.groups)
@@ -99,11 +97,13 @@ class Model:
         """How many vertices."""
         return self.mesh.n_vertices
 
-    @property
+    @cached_property
     def pinned(self) -> np.ndarray:
         """The pinned vertices, in the order of their targets."""
         pins = [group.vertices[:, 0] for group in self.groups if group.kind.role is Role.TARGET]
-        return np.concatenate(pins) if pins else np.zeros(0, np.int32)
+        found = np.concatenate(pins) if pins else np.zeros(0, np.int32)
+        found.setflags(write=False)
+        return found
 
     @property
     def targets(self) -> np.ndarray:
@@ -168,14 +168,36 @@ class Model:
             raise InputError(f"a pin's stiffness must be positive, not {stiffness!r} N/m")
         return self.constrain("pin", index, self.firm if stiffness is None else stiffness, target=target)
 
+    def stiffened(self, factor: float) -> Model:
+        """The same body, `factor` times as stiff: every constraint's weight is multiplied.
+
+        Pins become stiffer with it, so that beside them the body stays as soft as it was; they do not become softer,
+        because what holds a body need not give way when it is made of something softer.
+        """
+        if not is_number(factor) or not factor > 0:
+            raise InputError(f"a model is stiffened by a positive, finite factor, not {factor!r}")
+        return self if factor == 1 else replace(self, groups=tuple(_scaled(g, float(factor)) for g in self.groups))
+
     @property
     def firm(self) -> float:
         """A stiffness (N/m) beside which all of the model is soft: 30 times the stiffest weight."""
-        return 30.0 * (max((self._stiffest(group) for group in self.groups), default=0.0) or 1e3)
+        return 30.0 * (max((group.stiffest for group in self.groups), default=0.0) or 1e3)
 
-    @staticmethod
-    def _stiffest(group: ConstraintGroup) -> float:
-        """The largest diagonal entry that one constraint of the group adds to the matrix (N/m)."""
-        if not len(group) or group.kind.role in (Role.TARGET, Role.POSITION):
-            return 0.0
-        return float((group.weights * in_blocks(lambda a: (a * a).sum(axis=1).max(axis=1), group.operator)).max())
+
+def as_gravity(value: ArrayLike) -> np.ndarray:
+    """An array of numbers; a model checks that they are three, and finite."""
+    try:
+        return np.asarray(value, np.float64)
+    except (ValueError, TypeError):
+        raise InputError(f"gravity must be three finite numbers in m/s², not {value!r}") from None
+
+
+def _scaled(group: ConstraintGroup, factor: float) -> ConstraintGroup:
+    if group.kind.role is Role.TARGET and factor < 1:
+        return group
+    with np.errstate(over="ignore"):
+        weights = group.weights * factor
+    if not np.isfinite(weights).all():
+        raise InputError(f"{factor!r} times the stiffness of {group.kind.name!r} is beyond what float64 holds")
+    weights.setflags(write=False)
+    return replace(group, weights=weights)

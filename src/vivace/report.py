@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from .collisions.contacts import Contacts
 from .solvers import relative_error
 from .system import Frame, System
 
@@ -20,6 +21,8 @@ class Report:
 
     sweeps    how many
     residual  norm of the residual (N) that the last sweep met; of position based solvers, that of C + λ/(w h²)
+    residuals with `Simulation.trace`, (k, 2): the number of a sweep, from 0, and the residual it met, for every sweep
+              over fresh projections, the first 4096 at most; otherwise empty
     stopped   which limit ended it: "time", "iterations" or "tolerance"
     stages    milliseconds of each stage, in order
     colours   of the constraint graph; None for solvers that do not colour
@@ -33,6 +36,7 @@ class Report:
     number: int
     sweeps: int
     residual: float
+    residuals: np.ndarray
     stopped: str
     stages: MappingProxyType[str, float]
     colours: int | None
@@ -42,6 +46,7 @@ class Report:
     _system: System
     _frame: Callable[[], Frame]
     _rows: np.ndarray
+    _contacts: Contacts
 
     def __repr__(self) -> str:
         return f"<Report of step {self.number}: {self.sweeps} sweeps, {self.ms:.2f} ms, stopped by {self.stopped}>"
@@ -68,6 +73,15 @@ class Report:
     def frame(self) -> Frame:
         """The problem this step solved, in float64."""
         return self._frame()
+
+    @property
+    def touching(self) -> np.ndarray:
+        """The vertices that the collide stage found in contact."""
+        return np.unique(np.concatenate([self._contacts.walls.vertices, self._contacts.pairs.vertices.ravel()]))
+
+    def forces(self) -> np.ndarray:
+        """|∇ε| at each vertex (N): what this step has left unsolved there."""
+        return np.linalg.norm(self._system.gradient(self.positions.astype(np.float64), self.frame), axis=1)
 
     @cached_property
     def energy(self) -> float:

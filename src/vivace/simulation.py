@@ -11,16 +11,19 @@ mesh + materials ──► Model ──► Simulation.step()      1 predict   s 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import check_seed, is_whole
+from .checks import check_seed, check_time_step, is_whole
 from .collisions.contacts import NONE, Contacts
 from .collisions.detector import Detector
 from .colouring import Colouring
 from .errors import InputError, UnknownNameError
+from .holding import Held, as_vertices
 from .kernels.team import SMALL, Job, Phase, check_threads
 from .kernels.vectors import add_viscous, predict, update
 from .model import Model
@@ -28,8 +31,13 @@ from .picking import as_ray, picked_vertex
 from .report import Report, StageClock
 from .solvers import Budget, Deadline, Solver, make_solver
 from .system import Frame, System
+from .wind import Wind
+
+if TYPE_CHECKING:
+    from .viewer import Viewer
 
 FORMS = ("velocity", "verlet")
+SMALL_WINDY = 4_000  # vertices below which no helper is woken for what the wind does to them
 
 
 class Simulation:
@@ -45,6 +53,7 @@ class Simulation:
     threads    default: one for each core. The result does not depend on it (with a budget of iterations)
     seed       of the colouring
     form       what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2]
+    trace      reports have the residual of every sweep (`Report.residuals`); may be switched at any time
     """
 
     def __init__(
@@ -57,12 +66,13 @@ class Simulation:
         threads: int | None = None,
         seed: int = 0,
         form: str = "velocity",
+        trace: bool = False,
     ):
         if form not in FORMS:
             raise UnknownNameError("form", str(form), FORMS)
         if not isinstance(model, Model):
             raise InputError(f"a simulation is made of a Model (Model.of(mesh, material)), not {type(model).__name__}")
-        self.solver = make_solver(solver)
+        self._solver = make_solver(solver)
         self.budget = budget
         self.threads, self.seed = check_threads(threads), check_seed(seed)
         n = model.n
@@ -70,10 +80,12 @@ class Simulation:
         self._s, self._start, self._new, self._constant, self._target = (np.zeros((n, 4), np.float32) for _ in range(5))
         self._acceleration = np.zeros((n, 4), np.float32)
         self._forces = np.zeros((n, 3))
-        self.form, self.frames = form, 0
+        self.form, self.frames, self.trace = form, 0, trace
+        self._seconds, self._from_frame = 0.0, 0  # simulated until the time step last changed, and the frame of that
         self._detector: Detector | None = None
-        self._plain, self._grabbed = model, dict[int, np.ndarray]()  # the model without what is grabbed
-        self._home = dict[int, np.ndarray]()  # where pins that are grabbed had their targets
+        self._held, self._gravity = Held(model), model.gravity
+        self._wind = np.zeros(3)
+        self._windy: tuple[Wind, Job] | None = None  # made when there is wind
         self._after_ns = 0  # what came after the last sweep took lately
         self._adopt(model, time_step)
 
@@ -88,21 +100,62 @@ class Simulation:
     @property
     def time(self) -> float:
         """Simulated seconds."""
-        return self.frames * self.system.h
+        return self._seconds + (self.frames - self._from_frame) * self.system.h
+
+    @property
+    def time_step(self) -> float:
+        """h (s); assign to change it from the next step on. All else stays as it is, velocities too."""
+        return self.system.h
+
+    @time_step.setter
+    def time_step(self, value: float) -> None:
+        h, before, time = check_time_step(value), self._per_velocity, self.time
+        if h == self.system.h:
+            return
+        self._adopt(self._model, h)
+        self._seconds, self._from_frame = time, self.frames
+        self._v[:, :3] *= self._per_velocity / before
+
+    @property
+    def solver(self) -> Solver:
+        """Who solves; assign what the constructor takes, and the next step is prepared for and solved by it."""
+        return self._solver
+
+    @solver.setter
+    def solver(self, value: str | tuple[str, dict] | Solver) -> None:
+        self._solver = make_solver(value)
+        self._after_ns = 0
 
     @property
     def model(self) -> Model:
-        """What is simulated; assign one with the same vertices (pins or constraints added) to go on with it."""
+        """What is simulated; assign one with the same vertices (pins or constraints added) to go on with it.
+
+        Nothing but positions, velocities and forces is kept then; see `exchange`.
+        """
         return self._model
 
     @model.setter
     def model(self, value: Model) -> None:
+        self._check_model(value)
+        self._held, self._gravity = Held(value), value.gravity
+        self._adopt(value, self.system.h)
+
+    def exchange(self, model: Model) -> None:
+        """Go on with another model of the same vertices from the next step on, and keep all that was set.
+
+        That is gravity, wind, forces, what is grabbed, and moved targets of pins that both models have (the same
+        vertex, held at the same place at first). `model`: without pins for what is grabbed, which it gets.
+
+            sim.exchange(model.stiffened(2.0))
+        """
+        self._check_model(model)
+        held = self._held.over(model)
+        self._adopt(held.model, self.system.h)
+        self._held = held
+
+    def _check_model(self, value: Model) -> None:
         if not isinstance(value, Model) or value.n != self._model.n:
             raise InputError(f"a running simulation takes a Model with its own {self._model.n} vertices")
-        self._grabbed.clear()
-        self._home.clear()
-        self._plain = value
-        self._adopt(value, self.system.h)
 
     @property
     def budget(self) -> Budget:
@@ -121,7 +174,20 @@ class Simulation:
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
         self._gravity = _checked("gravity", value, (3,)).copy()
-        self.apply_forces(self._forces)
+        self._accelerate()
+
+    @property
+    def wind(self) -> np.ndarray:
+        """Velocity of the air (3,), m/s: a copy; assign to change it from the next step on. See `vivace.wind`.
+
+        It presses on triangles: a model without any, such as a wire, does not feel it. Zero is no wind at all, not
+        still air, which is the model's `air`.
+        """
+        return self._wind.copy()
+
+    @wind.setter
+    def wind(self, value: ArrayLike) -> None:
+        self._wind = _checked("wind", value, (3,)).copy()
 
     @property
     def positions(self) -> np.ndarray:
@@ -130,7 +196,7 @@ class Simulation:
 
     @positions.setter
     def positions(self, value: ArrayLike) -> None:
-        self._q[:, :3] = _checked("positions", value, self._q[:, :3].shape)
+        self._q[:] = _rows(_checked("positions", value, self._q[:, :3].shape))  # the fourth column may be lost too
 
     @property
     def velocities(self) -> np.ndarray:
@@ -139,7 +205,7 @@ class Simulation:
 
     @velocities.setter
     def velocities(self, value: ArrayLike) -> None:
-        self._v[:, :3] = _checked("velocities", value, self._v[:, :3].shape) * self._per_velocity
+        self._v[:] = _rows(_checked("velocities", value, self._v[:, :3].shape) * self._per_velocity)
 
     @property
     def _per_velocity(self) -> np.float32:
@@ -149,71 +215,78 @@ class Simulation:
     @property
     def targets(self) -> np.ndarray:
         """Where the pins hold `model.pinned` (p, 3), m: a copy; assign to move them."""
-        return self._targets.copy()
+        return self._held.targets.copy()
 
     @targets.setter
     def targets(self, value: ArrayLike) -> None:
-        self._targets[:] = _checked("targets", value, self._targets.shape)
+        self._held.targets[:] = _checked("targets", value, self._held.targets.shape)
 
     def apply_forces(self, forces: ArrayLike) -> None:
         """External forces on the vertices (n, 3), N, from now on; gravity comes on top."""
-        self._forces = _checked("forces", forces, (self.model.n, 3))
+        self._forces = _checked("forces", forces, (self.model.n, 3)).copy()
+        self._accelerate()
+
+    def _accelerate(self) -> None:
         self._acceleration[:, :3] = self._gravity + self._forces / self.model.masses[:, None]
 
-    def grab(self, what: int | tuple[ArrayLike, ArrayLike], target: ArrayLike | None = None) -> int | None:
-        """Hold a vertex at `target` (default: where it is) from the next step on, as a pin that may move.
+    def grab(
+        self, what: int | Sequence[int] | np.ndarray | tuple[ArrayLike, ArrayLike], target: ArrayLike | None = None
+    ) -> int | tuple[int, ...] | None:
+        """Hold a vertex at `target` (3,) (default: where it is) from the next step on, as a pin that may move.
 
-        `what`: the number of a vertex, or a ray (origin, direction), which takes the vertex it points at. Returns the
-        vertex, or None where the ray hits nothing. Grab it again to move it; grab others to hold several.
+        `what`: the number of a vertex; a sequence of k numbers, with a `target` (k, 3); or a ray (origin, direction),
+        which takes the vertex it points at. Returns the vertex or the vertices, or None where the ray hits nothing.
+        Grab again to move them, which costs nothing; grab others to hold more.
         """
-        vertex: int | None
-        if isinstance(what, tuple):
+        if isinstance(what, tuple) and as_vertices(what, self.model.n) is None:
             if len(what) != 2:
                 raise InputError("a ray is a pair (origin, direction)")
-            vertex = picked_vertex(_wide(self._q), self.model.mesh.triangles, *as_ray(*what))
-            if vertex is None:
-                return None
-        elif is_whole(what) and 0 <= what < self.model.n:
-            vertex = int(what)
+            hit = picked_vertex(_wide(self._q), self.model.mesh.triangles, *as_ray(*what))
+            return None if hit is None else self.grab(hit, target)
+        single = is_whole(what)
+        vertices = as_vertices([what] if single else what, self.model.n)
+        if vertices is None:
+            most = self.model.n - 1
+            raise InputError(f"grab takes a vertex from 0 to {most}, a sequence of them or a ray, not {what!r}")
+        if target is None:
+            places = _wide(self._q[vertices])
         else:
-            raise InputError(f"grab takes a vertex from 0 to {self.model.n - 1} or a ray, not {what!r}")
-        place = self._q[vertex, :3].copy() if target is None else _checked("target", target, (3,))
-        new = vertex not in self._grabbed
-        self._grabbed[vertex] = np.asarray(place, np.float64)
-        if new and vertex in self._plain.pinned:
-            self._home[vertex] = self._targets[self._plain.pinned.tolist().index(vertex)].copy()
-        self._hold(new)
-        return vertex
+            places = _checked("target", target, (3,) if single else (len(vertices), 3)).reshape(-1, 3)
+        self._held.grab(vertices, places)
+        self._hold()
+        return vertices[0] if single else tuple(vertices)
 
-    def release(self, vertex: int | None = None) -> None:
-        """Let go of a grabbed vertex, or of all; they keep their velocity."""
-        if vertex is not None and vertex not in self._grabbed:
-            held = ", ".join(map(str, self._grabbed)) or "none"
-            raise InputError(f"vertex {vertex!r} is not grabbed; those that are: {held}")
-        for v in [vertex] if vertex is not None else list(self._grabbed):
-            del self._grabbed[v]
-            if v in self._home:
-                self._targets[self._plain.pinned.tolist().index(v)] = self._home.pop(v)
-        self._hold(True)
+    def release(self, what: int | Iterable[int] | None = None) -> None:
+        """Let go of a grabbed vertex, of several, or of all; they keep their velocity."""
+        held = self._held.grabbed
+        vertices = held if what is None else tuple(dict.fromkeys(what if isinstance(what, Iterable) else [what]))
+        for vertex in vertices:
+            if vertex not in held:
+                raise InputError(
+                    f"vertex {vertex!r} is not grabbed; those that are: {', '.join(map(str, held)) or 'none'}"
+                )
+        self._held.release(int(vertex) for vertex in vertices)
+        self._hold()
 
     @property
     def grabbed(self) -> tuple[int, ...]:
         """The vertices that are held."""
-        return tuple(self._grabbed)
+        return self._held.grabbed
 
-    def _hold(self, changed: bool) -> None:
-        """Pin what is grabbed: a change of the model, or of targets alone."""
-        own = self._plain.pinned
-        loose = sorted(set(self._grabbed) - set(own.tolist()))
-        if changed:
-            targets, gravity = self._targets[: len(own)].copy(), self._gravity
-            places = np.array([self._grabbed[v] for v in loose]).reshape(-1, 3)
-            self._adopt(self._plain.pin(loose, target=places) if loose else self._plain, self.system.h)
-            self._targets[: len(own)] = targets
-            self.gravity = gravity
-        for k, v in enumerate([*own.tolist(), *loose]):
-            if v in self._grabbed:
-                self._targets[k] = self._grabbed[v]
+    def _hold(self) -> None:
+        """Go on with the pins of what is grabbed, if they have changed."""
+        if self._held.model is not self._model:
+            self._adopt(self._held.model, self.system.h)
+
+    def view(self, *, name: str = "simulation", browser: bool | None = None, **options) -> Viewer:
+        """Show this simulation in the browser while it runs: look, grab, change. In a notebook the page is the result.
+
+        `browser`: open one (default: unless in a notebook). Options are those of `vivace.viewer.Viewer`: host, port, ...
+        It runs until `stop()` of what is returned is called; from then on it is yours to step again.
+        """
+        from .viewer import view_simulation
+
+        return view_simulation(self, name=name, browser=browser, **options)
 
     @property
     def colouring(self) -> Colouring | None:
@@ -242,7 +315,7 @@ class Simulation:
         self.solver.touch(contacts, self._q, self._start)
         clock.end("colour")
 
-        deadline = Deadline.of(budget, reserve_ns=self._after_ns, start_ns=clock.start_ns)
+        deadline = Deadline.of(budget, reserve_ns=self._after_ns, start_ns=clock.start_ns, trace=bool(self.trace))
         outcome = self.solver.solve(self._start, self._constant, self._new, deadline)
         clock.end("solve")
 
@@ -259,6 +332,7 @@ class Simulation:
             self.frames,
             outcome.sweeps,
             outcome.residual,
+            outcome.residuals,
             outcome.stopped,
             clock.stages,
             self.solver.colours,
@@ -268,6 +342,7 @@ class Simulation:
             self.system,
             frame,
             self._q.copy(),
+            contacts,
         )
 
     def prepare(self, *, wait: bool = False) -> bool:
@@ -278,21 +353,31 @@ class Simulation:
         new = self.solver.system is not self.system and not self.solver.adapt(self.system)
         if new:
             self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
+            _ = self.model.firm  # so that a first grab finds it
         if wait:
             self.solver.wait()
         return new
 
     def _adopt(self, model: Model, h: float) -> None:
         """A new model or time step: a new system, for which the solver prepares in the next step."""
-        self.system, self._model = System(model, h, like=getattr(self, "system", None)), model
-        self._targets, self._gravity = model.targets.copy(), model.gravity
+        before: System | None = getattr(self, "system", None)
+        system = System(model, h, like=before)
         self._target[:] = 0.0
-        self._make_jobs()
-        self.apply_forces(self._forces)
+        if before is not None and system.shares_structure(before):  # pins alone: within a frame
+            self.system, self._model = system, model
+            self._load_pins()
+        else:
+            self.system, self._model = system, model
+            self._make_jobs()
+            self._accelerate()
 
         if model.collisions is None:
             self._detector = None
-        elif self._detector is None or self._detector.settings is not model.collisions:
+        elif (
+            self._detector is None
+            or self._detector.settings is not model.collisions
+            or (before is not None and before.model.masses is not model.masses)
+        ):
             self._detector = Detector(model.mesh, model.collisions, model.masses)
 
     def _collide(self) -> Contacts:
@@ -307,8 +392,22 @@ class Simulation:
 
     def _predict(self) -> None:
         pinned = self.model.pinned
-        self._target[pinned, :3] = self._targets
-        self._predict_job.run()
+        self._target[pinned, :3] = self._held.targets
+        if self._wind.any() and len(self.model.mesh.triangles):
+            self._predict_in_wind()
+        else:
+            self._predict_job.run()
+
+    def _predict_in_wind(self) -> None:
+        if self._windy is None:
+            air = Wind(self.model, self.system.h, float(self._per_velocity))
+            table = self._flight.arrays
+            flight = replace(self._flight, arrays=(*table[:2], air.total, *table[3:]))
+            phases = [*air.phases(self._q, self._v, self._acceleration), flight, *self._viscous]
+            self._windy = air, Job(phases, self.threads if self.model.n > SMALL_WINDY else 1)
+        air, job = self._windy
+        air.set(self._wind)
+        job.run()
 
     def _update(self) -> None:
         self._update_job.run()
@@ -316,25 +415,33 @@ class Simulation:
     def _make_jobs(self) -> None:
         system, n = self.system, self.model.n
         with np.errstate(over="ignore"):  # the solver's layout will say so
-            single = [np.ascontiguousarray(a, np.float32) for a in (system.inertia, system.pin_weight)]
-        arrays = (self._q, self._v, self._acceleration, *single, self._target, self._s, self._start, self._constant)
+            inertia = system.inertia.astype(np.float32)
+        self._pin_weight = np.zeros(n, np.float32)
+        self._load_pins()
+        moving, made = (self._q, self._v, self._acceleration), (self._s, self._start, self._constant)
         unit = float(self._per_velocity)
         flight = np.array([system.glide * system.h / unit, system.h * unit], np.float32)
-        phases = [Phase(predict, (*arrays, flight), 0, n)]
+        self._flight = Phase(predict, (*moving, inertia, self._pin_weight, self._target, *made, flight), 0, n)
+        self._viscous: list[Phase] = []
         if system.viscous:
             off = system.stiffness_off
             factor = np.array([system.viscous], np.float32)
             values, tie = off.data.astype(np.float32), system.stiffness_tie.astype(np.float32)
-            arrays = (off.indptr, off.indices, values, tie, self._q, self._constant, factor)
-            phases.append(Phase(add_viscous, arrays, 0, n))
+            table = (off.indptr, off.indices, values, tie, self._q, self._constant, factor)
+            self._viscous.append(Phase(add_viscous, table, 0, n))
         threads = self.threads if n > SMALL else 1
-        self._predict_job = Job(phases, threads)
+        self._predict_job = Job([self._flight, *self._viscous], threads)
+        self._windy = None
         rate = np.array([unit / system.h], np.float32)
         self._update_job = Job([Phase(update, (self._new, self._q, self._v, rate), 0, n)], threads)
 
+    def _load_pins(self) -> None:
+        with np.errstate(over="ignore"):
+            self._pin_weight[:] = self.system.pin_weight
+
     def _frame_getter(self) -> Callable[[], Frame]:
         """This step's data, in float64 when somebody asks."""
-        s, start, previous, targets = self._s.copy(), self._start.copy(), self._q.copy(), self._targets.copy()
+        s, start, previous, targets = self._s.copy(), self._start.copy(), self._q.copy(), self._held.targets.copy()
         return lambda: Frame(_wide(s), _wide(start), _wide(previous), targets)
 
 

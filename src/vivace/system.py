@@ -44,7 +44,7 @@ class Frame:
 class System:
     """Matrix, energy and gradient of a model at a time step of h seconds.
 
-    `like`: a system whose assembled arrays are taken over if this one differs from it in pins only.
+    `like`: a system whose assembled arrays are taken over as far as this one has the same constraints.
     """
 
     def __init__(self, model: Model, h: float, like: System | None = None):
@@ -56,9 +56,8 @@ class System:
         self.positional = [group for group in model.groups if group.kind.role is Role.POSITION and len(group)]
         self.pins = [group for group in model.groups if group.kind.role is Role.TARGET and len(group)]
         self._inner = inner
-        if like is not None and not self.shares_structure(like):
-            like = None
-        self._assembly: _Assembly = like._assembly if like is not None else _Assembly(model.n, inner)
+        shared = like is not None and like.n == model.n and _same(inner, like._inner)
+        self._assembly: _Assembly = like._assembly if like is not None and shared else _Assembly(model.n, inner)
         self.pin_weight = np.zeros(model.n)
         for group in self.pins:
             np.add.at(self.pin_weight, group.vertices[:, 0], group.weights)
@@ -256,18 +255,19 @@ class _Assembly:
 
     def __init__(self, n: int, groups: list[ConstraintGroup]):
         self._n, self._groups = n, groups
+        self._scaled: tuple[float, sp.csr_matrix] | None = None
 
     @cached_property
     def parts(self) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
         return _assemble(self._n, self._groups)
 
     def scaled(self, factor: float) -> sp.csr_matrix:
-        """The off-diagonal part times a factor, which is the same for all that share this."""
+        """The off-diagonal part times a factor, the last of which is kept: it changes with the time step only."""
         if factor == 1.0:
             return self.parts[0]
-        if not hasattr(self, "_scaled"):
-            self._scaled = self.parts[0] * factor
-        return self._scaled
+        if self._scaled is None or self._scaled[0] != factor:
+            self._scaled = factor, self.parts[0] * factor
+        return self._scaled[1]
 
 
 def project(group: ConstraintGroup, z: np.ndarray) -> np.ndarray:

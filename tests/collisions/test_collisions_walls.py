@@ -12,6 +12,7 @@ from vivace.collisions.fields import Box, Capsule, Collider, Plane, Sphere
 from vivace.collisions.furniture import armchair
 from vivace.collisions.sampled import Sampled
 from vivace.collisions.walls import Contacts, Walls, penetration
+from vivace.kernels.distance import may_enter
 from vivace.mesh import Mesh, torus
 
 THICKNESS = 0.004
@@ -245,3 +246,61 @@ def test_penetration_is_the_deepest():
 def test_bad_values_are_refused(make, message):
     with pytest.raises(InputError, match=message):
         make(np.zeros((4, 4), np.float32))
+
+
+# --- keeping vertices out, wherever a solver has led them -----------------------------------------------------------
+
+
+@each_collider
+def test_nothing_that_was_outside_ends_inside(collider):
+    """Ways that nobody has foreseen: pushed back before the plane where they met it, and no others are moved."""
+    q, x = flights(3000, 4)
+    nobody = np.zeros(len(q), bool)
+    outside = collider.distance(q[:, :3].astype(float)) > THICKNESS
+    wanted = x.copy()
+    least = nearest_on_way(collider, q, x)
+    count = Walls([collider], THICKNESS).keep_out(q, x, nobody, 0.25 * THICKNESS)
+    moved = (x != wanted).any(axis=1)
+    assert count == np.count_nonzero(moved)
+    assert collider.distance(x[outside, :3].astype(float)).min() > -SLACK
+    assert moved[outside & (least < -0.001)].all()
+    assert not moved[least > THICKNESS + SLACK].any()
+    np.testing.assert_array_equal(x[:, 3], 0)
+
+
+def test_what_is_held_or_has_nothing_to_fear_is_left_alone():
+    box, nobody = Box((0, 0, 0), (0.1, 0.1, 0.1)), np.zeros(3, bool)
+    q = as_rows(np.array([[0, 0.2, 0], [0, 0.2, 0], [0, 0.104, 0]]))
+    x = as_rows(np.array([[0, 0.0, 0], [0, 0.15, 0], [0.05, 0.104, 0]]))
+    before, walls = x.copy(), Walls([box, Plane((0, -1, 0))], THICKNESS)
+    assert walls.keep_out(q, x, np.array([True, False, False]), 0.001) == 0
+    np.testing.assert_array_equal(x, before)
+    assert walls.keep_out(q, x, nobody, 0.001) == 1
+    assert x[0, 1] == pytest.approx(0.1 + THICKNESS, abs=SLACK)
+    np.testing.assert_array_equal(x[1:], before[1:])
+
+
+def test_what_is_inside_already_recovers_step_by_step():
+    """By `recovery` at most, towards the nearest face."""
+    walls = Walls([Box((0, 0, 0), (0.5, 0.1, 0.5))], THICKNESS)
+    q = as_rows(np.array([[0.0, 0.05, 0.0]]))
+    for _ in range(3):
+        x = q.copy()
+        assert walls.keep_out(q, x, np.zeros(1, bool), 0.001) == 1
+        assert x[0, 1] - q[0, 1] == pytest.approx(0.001, abs=SLACK)
+        q = x
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_may_enter_against_numpy(seed):
+    """Boxes around ways that overlap bounds, and ends below planes."""
+    q, x = flights(500, seed)
+    held = np.random.default_rng(seed).random(500) < 0.2
+    walls = Walls([COLLIDERS["rounded"], COLLIDERS["wire"], COLLIDERS["plane"]], THICKNESS)
+    low, high = np.minimum(q, x)[:, :3], np.maximum(q, x)[:, :3]
+    expected = np.zeros(500, bool)
+    for bounds in walls._bounds[:2]:
+        expected |= ((low < bounds[3:]) & (high > bounds[:3])).all(axis=1)
+    expected |= COLLIDERS["plane"].distance(x[:, :3].astype(float)) < 0
+    found = may_enter(walls._sizes, walls._shape, walls._bounds, q, x, held)
+    np.testing.assert_array_equal(found, np.flatnonzero(expected & ~held))

@@ -471,13 +471,19 @@ def test_steps_are_gathered_from_slots():
 
 def test_the_watch_sets_its_threshold_once():
     """monitor = (Σ C², tolerance² x the first Σ C²)."""
-    totals, monitor, tolerance = np.array([3.0, 1.0]), np.array([1.0, 0.0]), np.array([0.1])
-    job = Job([Phase(watch_violation, (totals, monitor, tolerance), 0, 2, serial=True)], 1)
+    totals, monitor, tolerance = np.array([3.0, 1.0]), np.array([1.0, 0.0]), np.array([0.1, 0.0])
+    history = np.zeros(1 + 2 * 2)
+    job = Job([Phase(watch_violation, (totals, monitor, tolerance, history), 0, 2, serial=True)], 1)
     job.run(1, first=0)
     np.testing.assert_allclose(monitor, [4, 0.04])
     totals[:] = 0.5
     job.run(1, first=1)
     np.testing.assert_allclose(monitor, [1, 0.04])
+    np.testing.assert_array_equal(history, [2, 0, 4, 1, 1])
+    tolerance[0], totals[:] = 0.0, 0.0
+    job = Job([Phase(watch_violation, (totals, monitor, tolerance, history), 0, 2, serial=True)], 1, monitor)
+    assert job.run(5) == 5  # without a tolerance nothing is small enough
+    np.testing.assert_array_equal(history, [2, 0, 4, 1, 1])
 
 
 def test_all_built_in_constraints_are_covered():

@@ -7,7 +7,7 @@ import pytest
 
 import vivace as vv
 from vivace.kernels.team import Job, Phase
-from vivace.kernels.vectors import add_viscous, copy_rows, load_rows, predict, store_rows, update, watch
+from vivace.kernels.vectors import OFF, add_viscous, copy_rows, load_rows, predict, store_rows, update, watch
 
 from .twins import EPS32, to_rows
 
@@ -113,8 +113,8 @@ def test_reordering_and_copying():
 def test_watch():
     """monitor = (Σ |r|², max(tolerance² Σ |r|² of the first iteration, what float32 resolves)), in float64."""
     square = np.random.default_rng(11).uniform(0, 1, N).astype(np.float32)
-    monitor, tolerance = np.zeros(2), np.array([0.1, 0.0])
-    job = Job([Phase(watch, (square, monitor, tolerance), 0, N, serial=True)], 1, monitor)
+    monitor, tolerance, history = np.zeros(2), np.array([0.1, 0.0]), np.array([OFF, 7.0, 7.0])
+    job = Job([Phase(watch, (square, monitor, tolerance, history), 0, N, serial=True)], 1, monitor)
     assert job.run(3) == 3
     total = float(square.sum(dtype=np.float64))
     assert monitor[0] == pytest.approx(total, rel=N * np.finfo(float).eps)
@@ -123,6 +123,20 @@ def test_watch():
     assert job.run(3) == 1
     tolerance[:] = 1.0, 0.0
     assert job.run(3) == 1
+    np.testing.assert_array_equal(history, [OFF, 7, 7])
+
+
+def test_watch_without_a_tolerance_records_and_never_stops():
+    """(iteration, Σ |r|²) of every iteration while there is room, even where nothing is left of the residual."""
+    square = np.random.default_rng(12).uniform(0, 1, N).astype(np.float32)
+    for left in (square, np.zeros_like(square), np.full_like(square, np.inf), np.full_like(square, np.nan)):
+        monitor, history = np.array([1.0, 0.0]), np.zeros(1 + 2 * 3 + 1)
+        arrays = (left, monitor, np.zeros(2), history)
+        assert Job([Phase(watch, arrays, 0, N, serial=True, every=2)], 1, monitor).run(10) == 10
+        total = 0.0
+        for value in left:
+            total += float(value)
+        np.testing.assert_array_equal(history, [3, 0, total, 2, total, 4, total, 0])
 
 
 def test_a_step_with_viscosity_minimises_the_energy_of_the_system():

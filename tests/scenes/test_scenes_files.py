@@ -77,6 +77,27 @@ def test_described_scene_with_a_generator(write):
     assert scene.simulate(budget=Budget(iterations=1)).step().finite
 
 
+def test_wind_in_a_described_scene(write):
+    scene = load_scene(write('[mesh]\ngenerator = "cloth"\nnx = 4\nny = 4\n[world]\nwind = [1, 0, -2.5]\n'))
+    sim = scene.simulate(budget=Budget(iterations=1))
+    assert sim.wind.tolist() == [1, 0, -2.5]
+    assert sim.step().finite
+
+
+def test_the_world_of_a_named_scene(write):
+    """Gravity, wind and the time step in place of the scene's own; all else as the scene has it."""
+    own = load_scene("tablecloth", resolution=6)
+    head = 'scene = "tablecloth"\n[parameters]\nresolution = 6\n'
+    scene = load_scene(write(head + "[world]\ngravity = [0, -1.62, 0]\nwind = [0, 0, 3]\ntime_step = 0.02\n"))
+    sim = scene.simulate()
+    assert (sim.wind.tolist(), sim.gravity.tolist(), sim.time_step) == ([0, 0, 3], [0, -1.62, 0], 0.02)
+    assert (scene.model.air, scene.view, scene.name) == (own.model.air, own.view, own.name)
+    assert scene.settings["world"]["wind"] == [0, 0, 3]
+    scene = load_scene(write(head))
+    assert (scene.wind, scene.time_step) == ((0, 0, 0), own.time_step)
+    assert "world" not in scene.settings
+
+
 def test_mesh_file_beside_the_description(write, tmp_path):
     mesh.save(mesh.cloth(5, 4, plane="vertical"), tmp_path / "flag.obj")
     scene = load_scene(write('[mesh]\nfile = "flag.obj"\nscale = 2.0\n[pins]\nhighest = 0.01\n'))
@@ -121,8 +142,13 @@ def test_mesh_file_alone(tmp_path, suffix):
         ),
         (
             'scene = "cube"\n[world]\nair = 1',
-            r"\[world\] belongs to a \[mesh\] scene; a named scene has \[parameters\]",
+            r"\[world\] of a named scene has an unknown entry 'air'; known: gravity, ",
         ),
+        ('scene = "cube"\n[world]\nwind = [1, 2]', r"wind must be three finite numbers in m/s"),
+        ('scene = "cube"\n[world]\nwind = "north"', r"wind must be three finite numbers in m/s"),
+        ('scene = "cube"\n[world]\ngravity = "down"', r"gravity must be three finite numbers"),
+        ('scene = "cube"\n[world]\ngravity = [0, 1]', r"gravity must be three finite numbers"),
+        ('scene = "cube"\n[world]\ntime_step = 0', r"time step must be a positive number of seconds, not 0"),
         ('scene = "cube"\n[material]\nkind = "wire"', r"\[material\] belongs to a \[mesh\] scene"),
         ('scene = "cube"\n[parameters]\nn = 3', r"scene 'cube' has no parameter 'n'; its parameters: resolution"),
         ('scene = "cube"\nparameters = 3', r"parameters must be a table, written \[parameters\]"),
@@ -163,9 +189,10 @@ def test_mesh_file_alone(tmp_path, suffix):
         ('[mesh]\ngenerator = "cube"\n[pins]\nhighest = "top"', r"highest"),
         ('[mesh]\ngenerator = "cube"\n[pins]\nwhere = "top"\nstiffness = "x"', r"stiffness"),
         (
-            '[mesh]\ngenerator = "cube"\n[world]\nwind = 1',
-            r"\[world\] has an unknown entry 'wind'; known: air, gravity, t",
+            '[mesh]\ngenerator = "cube"\n[world]\nrain = 1',
+            r"\[world\] has an unknown entry 'rain'; known: air, gravity, ",
         ),
+        ('[mesh]\ngenerator = "cube"\n[world]\nwind = 1', r"wind must be three finite numbers in m/s"),
         ('[mesh]\ngenerator = "cube"\n[world]\ngravity = "down"', r"gravity must be three finite numbers"),
         ('[mesh]\ngenerator = "cube"\n[world]\nair = -1', r"air damping must be finite and not negative, not -1 1/s"),
         ('[mesh]\ngenerator = "cube"\n[world]\nair = "thick"', r"air damping must be finite and not negative"),

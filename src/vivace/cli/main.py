@@ -9,12 +9,13 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import VivaceError
-from . import bench, commands, compare, tune
+from . import bench, commands, compare, tune, view
 from .arguments import add_common, add_target, natural, positive, positive_int, share
 from .console import err
 
 EXAMPLES = """examples:
   vivace list                                              what there is
+  vivace view tablecloth                                   grab it in the browser
   vivace run tablecloth --budget-ms 8 --out cloth.mp4      simulate, measure, film
   vivace run bunny.obj --iterations 20 --frames 60 --json  your own mesh, figures for a script
   vivace colour tablecloth --algorithm all --out colours.png
@@ -81,6 +82,9 @@ def parser() -> argparse.ArgumentParser:
         "or the positions of all frames (.npz)",
     )
     add_common(sub)
+
+    sub = command("view", "grab a scene in the browser", view.DETAILS, view.view)
+    view.add_arguments(sub)
 
     sub = command(
         "colour",

@@ -39,17 +39,20 @@ class Detector:
         return Contacts(walls, pairs, RECOVERY * self.settings.thickness)
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
-        """See to it that no surface passes through another on the way from q to x, which is changed where one would."""
+        """See to it that nothing passes through a surface on the way from q to x, which is changed where it would."""
         if self.settings.sleep and len(contacts):
             self._sleep(q, x, contacts, held)
-        return 0 if self._guard is None else self._guard.keep_apart(q, x, contacts, held, threads)
+        stopped = 0
+        if self._walls is not None and self.settings.guard:
+            stopped = self._walls.keep_out(q, x, held, contacts.recovery)
+        return stopped if self._guard is None else stopped + self._guard.keep_apart(q, x, contacts, held, threads)
 
     def _sleep(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray) -> None:
         """What few iterations leave of the constraints would keep a heap creeping for ever [macklin2014]."""
         touching = np.zeros(len(x), bool)
         touching[contacts.walls.vertices] = True
         touching[contacts.pairs.vertices.ravel()] = True
-        moved = x[:, :3] - q[:, :3]
-        still = np.einsum("nc,nc->n", moved, moved) < (self.settings.sleep * self.settings.thickness) ** 2
-        still &= touching & ~held
+        some = np.flatnonzero(touching & ~held)
+        moved = (x[some] - q[some])[:, :3]
+        still = some[np.einsum("nc,nc->n", moved, moved) < (self.settings.sleep * self.settings.thickness) ** 2]
         x[still] = q[still]

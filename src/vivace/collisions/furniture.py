@@ -35,11 +35,18 @@ def armchair(scale: float = 1.0, friction: Friction = None) -> list[Collider]:
     return parts
 
 
-def table(side: float = 1.0, height: float = 0.75, thickness: float = 0.02, friction: Friction = None) -> Box:
-    """A square table top, its upper face at y = `height`; all in m."""
+def table(
+    side: float = 1.0,
+    height: float = 0.75,
+    thickness: float = 0.02,
+    friction: Friction = None,
+    rounding: float = 0.0,
+) -> Box:
+    """A square table top, its upper face at y = `height`, its edges rounded by `rounding`; all in m."""
     for name, value in (("side", side), ("height", height), ("thickness", thickness)):
         check_size(name, value)
-    return Box((0, height - 0.5 * thickness, 0), (0.5 * side, 0.5 * thickness, 0.5 * side), friction=friction)
+    half = 0.5 * side, 0.5 * thickness, 0.5 * side
+    return Box((0, height - 0.5 * thickness, 0), half, rounding=rounding, friction=friction)
 
 
 def tube(radius: float = 0.1, length: float = 1.0, height: float = 0.5, friction: Friction = None) -> Capsule:

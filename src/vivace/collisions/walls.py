@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,7 @@ class Walls:
         self._friction = np.array(pairs, np.float32).reshape(-1, 2)
         self._search: tuple[tuple, Job] | None = None  # what the last job was made for, and the job
         self._room: tuple[np.ndarray, ...] = ()
+        self._checking: Walls | None = None  # the same for `keep_out`, whose arrays are other ones
 
     def find(self, q: np.ndarray, s: np.ndarray, threads: int | None = None) -> Contacts:
         """Return the contacts of vertices that go from q to s, the same for any number of threads.
@@ -92,6 +94,31 @@ class Walls:
             arrays = (*given, found.planes, found.vertices, found.colliders, found.friction)
             Job([Phase(kernels.gather, arrays, 0, len(q), grain=kernels.BLOCK)], threads).run()
         return found
+
+    def keep_out(self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float) -> int:
+        """Push vertices that would end inside a collider, after a way from q to x, back to where they met it.
+
+        For what a solver has led elsewhere than it was expected to go. One that was inside at q already gets out by
+        `recovery` (m) at most. Returns how many were moved. `held`: those that are left alone.
+        """
+        some = kernels.may_enter(self._sizes, self._shape, self._bounds, q, x, held)
+        if not len(some):
+            return 0
+        if self._checking is None:
+            self._checking = copy(self)
+            self._checking._search, self._checking._room = None, ()
+        found = self._checking.find(q[some], x[some], 1)
+        moved = np.zeros(len(some), bool)
+        for collider in range(len(self.colliders)):
+            mine = found.colliders == collider
+            which, n = found.vertices[mine], found.planes[mine, :3]
+            where = some[which]
+            gap = np.minimum(found.planes[mine, 3], np.einsum("cx,cx->c", n, q[where, :3]) + np.float32(recovery))
+            depth = gap - np.einsum("cx,cx->c", n, x[where, :3])
+            deep = depth > 0
+            x[where[deep], :3] += depth[deep, None] * n[deep]
+            moved[which[deep]] = True
+        return int(np.count_nonzero(moved))
 
     def __reduce__(self) -> tuple:
         return Walls, (self.colliders, self.thickness, self.friction)  # a job holds addresses; a copy makes its own

@@ -36,11 +36,12 @@ import enum
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..blocks import BLOCK
+from ..blocks import BLOCK, in_blocks
 from ..errors import InputError
 from ..kernels.team import phase_kernel
 from ..registry import Registry
@@ -97,6 +98,13 @@ class ConstraintGroup:
 
     def __len__(self) -> int:
         return len(self.vertices)
+
+    @cached_property
+    def stiffest(self) -> float:
+        """The largest diagonal entry that one constraint of the group adds to the matrix (N/m); pins do not count."""
+        if not len(self) or self.kind.role in (Role.TARGET, Role.POSITION):
+            return 0.0
+        return float((self.weights * in_blocks(lambda a: (a * a).sum(axis=1).max(axis=1), self.operator)).max())
 
 
 CONSTRAINTS: Registry[ConstraintType] = Registry("constraint")

@@ -285,6 +285,28 @@ def gather(table, begin, end, iteration):
             source += 1
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def may_enter(sizes, shape, bounds, q, x, held):
+    """Which vertices that are not held might be inside a collider somewhere on the way from q to x, by its bounds."""
+    found, count = np.empty(q.shape[0], np.int32), 0
+    for i in range(q.shape[0]):
+        if held[i]:
+            continue
+        for k in range(sizes.shape[0]):
+            if sizes[k, 0] == HALF_SPACE:
+                inside = shape[k, 0] * x[i, 0] + shape[k, 1] * x[i, 1] + shape[k, 2] * x[i, 2] < shape[k, 3]
+            else:
+                inside = True
+                for axis in range(3):
+                    inside &= min(q[i, axis], x[i, axis]) < bounds[k, axis + 3]
+                    inside &= max(q[i, axis], x[i, axis]) > bounds[k, axis]
+            if inside:
+                found[count] = i
+                count += 1
+                break
+    return found[:count]
+
+
 # --- sampling a closed surface ------------------------------------------------------------------------------------
 
 

@@ -34,6 +34,7 @@ from .local import cacheable, specialised
 from .positional_wide import WIDE
 from .simd import at, dot4, lane4, load4, make4, store4
 from .team import GRAIN, doubles, floats, ints, phase_kernel, rows
+from .vectors import record
 
 VERTICES = ROWS = PARAMETERS = 0  # stand-ins for what `specialised` puts into copies of the templates
 KAPPA, COMPLIANT, SLOTS = 0, 1, 2  # places in the settings
@@ -393,14 +394,15 @@ def add_up(table, begin, end, iteration):
 
 @phase_kernel
 def watch_violation(table, begin, end, iteration):
-    """The monitor gets Σ (C + α λ)², and on the first iteration the threshold."""
-    totals, monitor, tolerance = doubles(table, 0), doubles(table, 1), doubles(table, 2)
+    """The monitor gets Σ (C + α λ)², and on the first iteration the threshold, if there is a tolerance."""
+    totals, monitor, limits, history = doubles(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)
     total = 0.0
     for i in range(begin, end):
         total += totals[i]
     monitor[0] = total
+    record(history, iteration, total)
     if iteration == 0:
-        monitor[1] = tolerance[0] * tolerance[0] * total
+        monitor[1] = limits[0] * limits[0] * total if limits[0] > 0.0 else -1.0
 
 
 # --- putting templates and functions together -----------------------------------------------------------------------

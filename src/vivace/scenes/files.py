@@ -15,10 +15,12 @@ youngs_modulus = 1e5
 [pins]
 where = "top"                        # a group's name, indices = [...], or highest = 0.02 (share of the height)
 [world]
-gravity = [0, -9.81, 0]
+gravity = [0, -9.81, 0]              # these four in a named scene too
+wind = [0, 0, 0]                     # m/s
+time_step = 0.0333
+stiffness = 1.0                      # times what the material or the scene has
 air = 0.1
 viscosity = 0.0
-time_step = 0.0333
 
 [collisions]                         # both kinds of scene; see scenes/collisions.py
 itself = false
@@ -52,7 +54,7 @@ from ..errors import FileError, InputError, UnknownNameError, VivaceError
 from ..files import write_text
 from ..materials import MATERIALS, default_material
 from ..mesh import Mesh
-from ..model import EARTH, Model
+from ..model import EARTH, Model, as_gravity
 from ..solvers import Budget, make_solver
 from .collisions import with_collisions
 from .scene import SCENES, Scene, make_scene
@@ -106,10 +108,11 @@ def _from_toml(path: Path) -> Scene:
     if ("scene" in data) == ("mesh" in data):
         raise InputError(f'{path} must have either a scene = "name" line or a [mesh] table')
     if "scene" in data:
-        for table in ("material", "pins", "world"):
+        for table in ("material", "pins"):
             if table in data:
                 raise InputError(f"{path}: [{table}] belongs to a [mesh] scene; a named scene has [parameters]")
         scene = make_scene(str(data["scene"]), **table_of(path, data, "parameters"))
+        scene = _in_world(path, scene, table_of(path, data, "world"))
     else:
         try:
             scene = _described(path, data)
@@ -138,10 +141,21 @@ def _from_toml(path: Path) -> Scene:
     return replace(scene, **changes)
 
 
+def _in_world(path: Path, scene: Scene, world: dict) -> Scene:
+    """A named scene in other circumstances."""
+    check_known(path, "[world] of a named scene", world, {"gravity", "wind", "time_step", "stiffness"})
+    changes = {key: world[key] for key in ("wind", "time_step") if key in world}
+    model = scene.model.stiffened(world["stiffness"]) if "stiffness" in world else scene.model
+    changes["model"] = replace(model, gravity=as_gravity(world["gravity"])) if "gravity" in world else model
+    if world:
+        scene.settings["world"] = world
+    return replace(scene, **changes)
+
+
 def _described(path: Path, data: dict) -> Scene:
     body = _mesh(path, table_of(path, data, "mesh"))
     world = table_of(path, data, "world")
-    check_known(path, "[world]", world, {"gravity", "air", "viscosity", "time_step"})
+    check_known(path, "[world]", world, {"gravity", "air", "viscosity", "time_step", "wind", "stiffness"})
     material = table_of(path, data, "material")
     options = dict(material)
     kind = options.pop("kind", None)
@@ -171,7 +185,10 @@ def _described(path: Path, data: dict) -> Scene:
         if not is_number(pins["highest"]) or not 0 <= pins["highest"] <= 1:
             raise InputError(f"{path}: highest must be a share of the height, 0 to 1, not {pins['highest']!r}")
         model = model.pin(highest(body, pins["highest"]), stiffness=stiffness)
-    return Scene(path.stem, model, world.get("time_step", 1 / 30), settings={"description": data})
+    if "stiffness" in world:
+        model = model.stiffened(world["stiffness"])
+    wind = world.get("wind", (0.0, 0.0, 0.0))
+    return Scene(path.stem, model, world.get("time_step", 1 / 30), settings={"description": data}, wind=wind)
 
 
 def _mesh(path: Path, options: dict) -> Mesh:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..checks import check_time_step
+from ..checks import check_time_step, is_number
 from ..errors import InputError, VivaceError
 from ..model import Model
 from ..registry import Registry
@@ -19,8 +19,9 @@ from ..solvers.chebyshev import AUTO, Chebyshev
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """`start`: positions to start from (n, 3), when not at rest. `settings`: all that made it, for the record.
+    """`start`: positions to start from (n, 3), when not at rest. `wind`: velocity of the air (m/s), see `vivace.wind`.
 
+    `settings`: all that made it, for the record.
     `tuned`: the ρ that `vivace tune` found for Chebyshev solvers, by solver; used where ρ is "auto".
     """
 
@@ -34,9 +35,16 @@ class Scene:
     view: tuple[float, float, float] = (0.55, 0.5, 1.0)  # from where to look
     settings: dict = field(default_factory=dict)
     tuned: dict[str, float] = field(default_factory=dict)
+    wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         check_time_step(self.time_step)
+        if (
+            not isinstance(self.wind, (tuple, list, np.ndarray))
+            or len(self.wind) != 3
+            or not all(map(is_number, self.wind))
+        ):
+            raise InputError(f"wind must be three finite numbers in m/s, not {self.wind!r}")
 
     @property
     def is_cloth(self) -> bool:
@@ -65,6 +73,7 @@ class Scene:
         )
         if self.start is not None:
             sim.positions = self.start
+        sim.wind = self.wind
         return sim
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -61,19 +61,23 @@ class Budget:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A budget that has started to run: solvers stop between sweeps, before `at_ns` would be missed."""
+    """A budget that has started to run: solvers stop between sweeps, before `at_ns` would be missed.
+
+    `trace`: somebody wants to know the residuals of all sweeps (`Outcome.residuals`).
+    """
 
     budget: Budget
     at_ns: int | None  # on the clock of time.perf_counter_ns
+    trace: bool = False
 
     @classmethod
-    def of(cls, budget: Budget, *, reserve_ns: int = 0, start_ns: int | None = None) -> Deadline:
+    def of(cls, budget: Budget, *, reserve_ns: int = 0, start_ns: int | None = None, trace: bool = False) -> Deadline:
         """Start now (or at `start_ns`), keeping `reserve_ns`, a quarter at most, for what comes after the solver."""
         if budget.ms is None:
-            return cls(budget, None)
+            return cls(budget, None, trace)
         start = time.perf_counter_ns() if start_ns is None else start_ns
         whole = int(budget.ms * 1e6)
-        return cls(budget, start + whole - min(reserve_ns, whole // 4))
+        return cls(budget, start + whole - min(reserve_ns, whole // 4), trace)
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class Outcome:
     stopped: str  # "time", "iterations" or "tolerance"
     swept_ns: int  # when the last sweep ended, on the clock of time.perf_counter_ns
     note: str = ""  # what a user should know: acceleration that was reduced, a hierarchy that is still being built, ...
+    # (k, 2), if they were asked for: numbers of sweeps over fresh projections, and the norm of the residual each met
+    residuals: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
 
 class Solver(ABC):
@@ -152,8 +158,9 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
         name, options = what
     else:
         raise InputError(f"a solver is a name, 'name:option=value', ('name', {{options}}) or a Solver, not {what!r}")
-    if not options and isinstance(name, str):
-        name, options = _parse(name)
+    if isinstance(name, str):
+        name, written = parse_solver(name)
+        options = {**written, **options}
     cls = SOLVERS[name]
     known = set(options_of(cls))
     for key in options:
@@ -164,7 +171,7 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
     return cls(**options)
 
 
-def _parse(text: str) -> tuple[str, dict[str, object]]:
+def parse_solver(text: str) -> tuple[str, dict[str, object]]:
     """The name and options of "name(inner):option=value,..."."""
     head, inner, rest = text, None, ""
     bracket, colon = text.find("("), text.find(":")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..collisions.contacts import Contacts
+from ..collisions.contacts import Contacts, WallContacts
 from ..kernels.assemble import list_corners
 from ..kernels.contact import begin_contacts, begin_walls, keep_out, pull_contacts, pull_walls
 from ..kernels.local import gather
@@ -24,6 +24,7 @@ class ContactStage:
     def __init__(self, rank: np.ndarray, q: np.ndarray, before: np.ndarray, base: np.ndarray, room: int, threads: int):
         self.rank, self.room, self.threads, self._q = rank, room, threads, q
         self.touched = self.full = False
+        self._near: tuple[np.ndarray, np.ndarray] = np.zeros(0, np.int32), np.zeros((0, 4), np.float32)
         n, corners = len(rank), 5 * room
         self._slot_at, self._slots = np.zeros(n + 1, np.int32), np.zeros((corners, 4), np.float32)
         self._pairs, self._walls = self._arrays(4), self._arrays(1)
@@ -50,6 +51,7 @@ class ContactStage:
         moves: stiffer, and vertices that slide would be held back by the projections' lag; softer, and they sink in.
         """
         parts = [self._active(contacts.pairs, start, True), self._active(contacts.walls, start, False)]
+        self._near = self.rank[contacts.walls.vertices], self._lowered(contacts.walls, previous, contacts.recovery)
         if not self.touched and not any(len(part[0]) for part in parts):
             return None
         self.full = any(len(part[0]) > self.room for part in parts)
@@ -83,9 +85,20 @@ class ContactStage:
         return added
 
     def keep_out(self) -> list[Phase]:
-        """After the last sweep: nothing ends behind a wall, however few there were [fratarcangeli2018, section 2.3]."""
-        vertices, _, planes, *_ = self._walls
-        return [Phase(keep_out, (vertices, planes, self._q, self._walls[7]), 0, self.room, serial=True)]
+        """After the last sweep: nothing ends behind a wall, however few there were [fratarcangeli2018, section 2.3].
+
+        Walls that the first guess stayed before are no exception: neighbours may have pulled a vertex into them.
+        """
+        count = np.array([len(self._near[0])], np.int64)
+        return [Phase(keep_out, (*self._near, self._q, count), 0, int(count[0]), serial=True)] if count[0] else []
+
+    @staticmethod
+    def _lowered(walls: WallContacts, previous: np.ndarray, recovery: float) -> np.ndarray:
+        """All planes (c, 4), as `begin_walls` makes them: those that are violated already recover step by step."""
+        planes = walls.planes.copy()
+        there = np.einsum("cx,cx->c", planes[:, :3], previous[walls.vertices, :3])
+        planes[:, 3] = np.minimum(planes[:, 3], there + np.float32(recovery))
+        return planes
 
     @staticmethod
     def _active(listed, start: np.ndarray, pairs: bool) -> tuple[np.ndarray, ...]:

@@ -25,6 +25,7 @@ from ..kernels.vectors import watch
 from ..system import System
 from .base import SOLVERS, Deadline, Outcome, Solver, make_solver
 from .layout import Layout
+from .watching import Watcher
 
 
 class Corrector(ABC):
@@ -129,10 +130,10 @@ class CorrectingSolver(Solver):
         before, after = self.update_steps(layout, r, e)
         residual = Phase(store_residual, arrays, 0, layout.n)
         steps = [*layout.local_phases, residual, *before, *self.corrector.correction(layout, r, e), *after]
-        self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(2)
+        self._watcher = Watcher()
         self._job = Job(steps, threads)
-        watched = (layout.square, self._monitor, self._tolerance)
-        self._watched_job = Job([*steps, Phase(watch, watched, 0, layout.n, serial=True)], threads, self._monitor)
+        last = Phase(watch, (layout.square, *self._watcher.arrays), 0, layout.n, serial=True)
+        self._watched_job = Job([*steps, last], threads, self._watcher.monitor)
         self._short_job = Job(steps[len(layout.local_phases) :], threads)
         self._short_ns = self._time_short() if self.uses_leftover and layout.local_phases else 0
 
@@ -180,13 +181,10 @@ class CorrectingSolver(Solver):
             self._plan_steps()
         self.layout.load(start, constant)
         self.corrector.begin_correction()
-        budget, job = deadline.budget, self._job
-        if budget.tolerance is not None:
-            job = self._watched_job
-            self._tolerance[:] = budget.tolerance, self.layout.resolution()
-            self._monitor[:] = 1.0, 0.0
+        budget, watcher = deadline.budget, self._watcher
+        job = self._watched_job if watcher.begin(deadline, self.layout.resolution) else self._job
         sweeps = job.run(budget.most_iterations, deadline.at_ns)
-        done = budget.tolerance is not None and self._monitor[0] <= self._monitor[1]
+        done = watcher.satisfied
         if self._short_ns and deadline.at_ns is not None and not done and sweeps < budget.most_iterations:
             sweeps += self._use_leftover(sweeps, budget.most_iterations - sweeps, deadline.at_ns)
         swept_ns = time.perf_counter_ns()
@@ -194,7 +192,7 @@ class CorrectingSolver(Solver):
         stopped = "iterations" if sweeps >= budget.most_iterations else "time"
         if done:
             stopped = "tolerance"
-        return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, self.note())
+        return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, self.note(), watcher.residuals)
 
     def _use_leftover(self, first: int, most: int, deadline_ns: int) -> int:
         """Iterations over the last projections in the time that is too short for one with new ones."""

@@ -142,7 +142,7 @@ class Layout:
 
     def store(self, out: np.ndarray) -> None:
         """Write q back in the order of the mesh."""
-        if self.contacts is not None and self.contacts.touched:
+        if self.contacts is not None:
             Job(self.contacts.keep_out(), 1).run()
         Job([Phase(store_rows, (self.order, self.q, out), 0, self.n)], self._copy_threads).run()
 

@@ -54,10 +54,12 @@ class Newton(Solver):
         evaluate = self.system.around(q, constant[:, :3].astype(np.float64))
         energy, gradient = evaluate(q)
         first, limit = energy, self._limit(gradient, q, budget.tolerance)
-        iterations, stopped, note = 0, "", ""
+        iterations, stopped, note, residuals = 0, "", "", list[tuple[int, float]]()
         while not stopped:
             began = time.perf_counter_ns()
             met = float(np.linalg.norm(gradient))
+            if deadline.trace:
+                residuals.append((iterations, met))
             if met > 0:
                 direction, slope, trouble = self._direction(q, gradient)
                 note = trouble or note
@@ -75,7 +77,7 @@ class Newton(Solver):
                 stopped = "time"
         out[:, :3] = q
         out[:, 3:] = 0.0
-        return Outcome(iterations, met, stopped, now, note)
+        return Outcome(iterations, met, stopped, now, note, np.reshape(residuals, (-1, 2)))
 
     def _limit(self, gradient: np.ndarray, q: np.ndarray, tolerance: float | None) -> float:
         """The gradient's norm (N) to stop at: relative to the first, not below what rounding leaves, 2⁻⁵³ Y_ii |q|."""

@@ -33,6 +33,7 @@ from ..kernels.positional import (
 from ..kernels.team import GRAIN, SMALL, Job, Phase, phase_kernel
 from ..system import System
 from .base import Deadline, Outcome, Solver
+from .watching import Watcher
 
 LAST_WORD = 16  # passes over the contacts after the last iteration: rather a stretched cloth than one that is pierced
 BENDING_UNIT = "N·m"  # constraints whose stiffness is a moment are bending
@@ -190,7 +191,7 @@ class PositionalSolver(Solver):
             Listed.of(group, order, pointers, system.h, self._kappa(group))
             for group, (order, pointers) in zip(groups, self.arrange(groups, system), strict=True)
         ]
-        self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(1)
+        self._watcher = Watcher()
         self._weigh(system)
         self._last_word = None
         self._last_ns = 0  # what it took lately
@@ -231,8 +232,8 @@ class PositionalSolver(Solver):
             parts = self.partial_sums()
             totals = np.zeros(len(parts))
             last = [Phase(add_up, (sums, totals[k : k + 1]), 0, len(sums), serial=True) for k, sums in enumerate(parts)]
-            watch = Phase(watch_violation, (totals, self._monitor, self._tolerance), 0, len(parts), serial=True)
-            self._watched = Job([*self._planned, *last, watch], self.threads, self._monitor)
+            watch = Phase(watch_violation, (totals, *self._watcher.arrays), 0, len(parts), serial=True)
+            self._watched = Job([*self._planned, *last, watch], self.threads, self._watcher.monitor)
         return self._watched
 
     def begin(self) -> None:
@@ -244,14 +245,11 @@ class PositionalSolver(Solver):
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         if self._job is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
-        n, budget, job = len(start), deadline.budget, self._job
+        n, budget, watcher = len(start), deadline.budget, self._watcher
         copying = self.threads if n > SMALL else 1
         Job([Phase(load_positions, (start, self.inverse, self.q), 0, n)], copying).run()
         self.begin()
-        if budget.tolerance is not None:
-            job = self._watching()
-            self._tolerance[0] = budget.tolerance
-            self._monitor[:] = 1.0, 0.0
+        job = self._watching() if watcher.begin(deadline) else self._job
         at_ns, last = deadline.at_ns, self._last_word
         sweeps = job.run(budget.most_iterations, at_ns if at_ns is None or last is None else at_ns - self._last_ns)
         swept_ns = time.perf_counter_ns()
@@ -262,9 +260,9 @@ class PositionalSolver(Solver):
             self._last_ns = swept_ns - begin_ns
         Job([Phase(store_positions, (self.q, out), 0, n)], copying).run()
         stopped = "iterations" if sweeps >= budget.most_iterations else "time"
-        if budget.tolerance is not None and self._monitor[0] <= self._monitor[1]:
+        if watcher.satisfied:
             stopped = "tolerance"
-        return Outcome(sweeps, self.violation(), stopped, swept_ns, self.note())
+        return Outcome(sweeps, self.violation(), stopped, swept_ns, self.note(), watcher.residuals)
 
     def partial_sums(self) -> list[np.ndarray]:
         """Arrays that add up to Σ (C + α λ)², or Σ C² without compliance."""

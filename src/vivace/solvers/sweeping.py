@@ -16,6 +16,7 @@ from ..kernels.vectors import watch
 from ..system import System
 from .base import Deadline, Outcome, Solver
 from .layout import Layout
+from .watching import Watcher
 
 
 class SweepingSolver(Solver):
@@ -42,11 +43,11 @@ class SweepingSolver(Solver):
         self.layout, threads = layout, layout.threads
         phases = [*layout.local_phases, *self.sweep_phases(layout)]
         self._job = Job(phases, threads)
-        self._monitor, self._tolerance = np.array([1.0, 0.0]), np.zeros(2)
+        self._watcher = Watcher()
         # Only sweeps over fresh projections meet the true residual.
-        watched = (layout.square, self._monitor, self._tolerance)
+        watched = (layout.square, *self._watcher.arrays)
         last = Phase(watch, watched, 0, layout.n, serial=True, every=max(1, self.refresh))
-        self._watched_job = Job([*phases, last], threads, self._monitor)
+        self._watched_job = Job([*phases, last], threads, self._watcher.monitor)
 
     def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self.layout is None or self.system is None:
@@ -67,21 +68,15 @@ class SweepingSolver(Solver):
         if self.layout is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         self.layout.load(start, constant)
-        budget = deadline.budget
-        if budget.tolerance is None:
-            job = self._job
-        else:
-            job = self._watched_job
-            self._tolerance[:] = budget.tolerance, self.layout.resolution()
-            self._monitor[:] = 1.0, 0.0
+        budget, watcher = deadline.budget, self._watcher
+        job = self._watched_job if watcher.begin(deadline, self.layout.resolution) else self._job
         sweeps = job.run(budget.most_iterations, deadline.at_ns)
         swept_ns = time.perf_counter_ns()
         self.layout.store(out)
-        if budget.tolerance is not None and self._monitor[0] <= self._monitor[1]:
+        stopped = "iterations" if sweeps >= budget.most_iterations else "time"
+        if watcher.satisfied:
             stopped = "tolerance"
-        else:
-            stopped = "iterations" if sweeps >= budget.most_iterations else "time"
-        return Outcome(sweeps, self.layout.residual(), stopped, swept_ns)
+        return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, residuals=watcher.residuals)
 
 
 def check_omega(omega: float, below: float) -> None:

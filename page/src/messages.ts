@@ -1,0 +1,225 @@
+// Made from src/vivace/viewer/messages.py by `python -m vivace.viewer.typescript`: change it there.
+
+export type ColourBy = "plain" | "strain" | "graph" | "contact" | "residual";
+
+export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "graph", "contact", "residual"];
+
+export type TakeFormat = "mp4" | "gif" | "npz";
+
+export const TAKE_FORMAT: readonly TakeFormat[] = ["mp4", "gif", "npz"];
+
+/** Hold `vertex` of the scene at `target`; `hand` tells several fingers apart, `order` counts the page's pulls. */
+export interface Grab {
+  type: "grab";
+  hand: number;
+  vertex: number;
+  target: number[];
+  scene: number;
+  order: number;
+}
+
+/** Move what `hand` holds to `target`. */
+export interface Drag {
+  type: "drag";
+  hand: number;
+  target: number[];
+  order: number;
+}
+
+/** Let go of what `hand` holds; it keeps its velocity. */
+export interface Release {
+  type: "release";
+  hand: number;
+  order: number;
+}
+
+/** Change the settings that are given; the others stay. */
+export interface Change {
+  type: "change";
+  solver?: string | null;
+  compare?: string | null;
+  relaxation?: number | null;
+  budget_ms?: number | null;
+  stiffness?: number | null;
+  time_step?: number | null;
+  gravity?: number | null;
+  wind?: number | null;
+  wind_heading?: number | null;
+  grab_radius?: number | null;
+  paused?: boolean | null;
+  colour_by?: ColourBy | null;
+}
+
+/** `step`: one step, while paused. `reset`: the scene from its start, with the settings as they are. */
+export interface Run {
+  type: "run";
+  what: "step" | "reset";
+}
+
+/** Another scene by its name, one of `Hello.scenes`. */
+export interface LoadScene {
+  type: "load_scene";
+  name: string;
+}
+
+/** Begin a take, or end it. */
+export interface Take {
+  type: "take";
+  on: boolean;
+}
+
+/** Make a file to download: the last take seen by the given camera, or the scene with its settings as TOML. */
+export interface Save {
+  type: "save";
+  what: "take" | "scene";
+  format?: TakeFormat;
+  eye?: number[] | null;
+  target?: number[] | null;
+}
+
+/** The page has drawn this frame and can take the next. */
+export interface Drawn {
+  type: "drawn";
+  frame: number;
+}
+
+/** What the simulation runs with now. */
+export interface Settings {
+  solver: string;
+  compare: string;
+  relaxation: number | null;
+  budget_ms: number;
+  stiffness: number;
+  time_step: number;
+  gravity: number;
+  wind: number;
+  wind_heading: number;
+  grab_radius: number;
+  paused: boolean;
+  colour_by: ColourBy;
+}
+
+/** `relaxation`: its default ω, None where there is none to set; `most_relaxation`: the largest that is stable. */
+export interface SolverChoice {
+  name: string;
+  summary: string;
+  relaxation: number | null;
+  most_relaxation: number | null;
+}
+
+export interface SceneChoice {
+  name: string;
+  summary: string;
+}
+
+/** The first message. `client`: this page's key in `FrameData.orders`. */
+export interface Hello {
+  type: "hello";
+  version: string;
+  client: string;
+  solvers: SolverChoice[];
+  scenes: SceneChoice[];
+}
+
+/** After every change. `busy`: what is being prepared in the background, "" when nothing. */
+export interface State {
+  type: "state";
+  scene: string;
+  settings: Settings;
+  busy: string;
+  recording: boolean;
+  take_frames: number;
+  take_seconds: number;
+}
+
+/** Something to tell the person. */
+export interface Notice {
+  type: "notice";
+  level: "info" | "error";
+  text: string;
+}
+
+/** A file is ready at `path` (on this server, with the token). */
+export interface Download {
+  type: "download";
+  path: string;
+  name: string;
+}
+
+/** `offset` in bytes from the end of the header, a multiple of four; `length` in elements. */
+export interface ArraySpec {
+  dtype: "uint8" | "uint16" | "uint32" | "float32";
+  offset: number;
+  length: number;
+}
+
+export interface CameraView {
+  eye: number[];
+  target: number[];
+  up: number[];
+  fov_degrees: number;
+}
+
+/** What stays the same from frame to frame. */
+export interface SceneData {
+  type: "scene";
+  scene: number;
+  name: string;
+  summary: string;
+  vertices: number;
+  camera: CameraView;
+  ground: number | null;
+  arrays: Record<string, ArraySpec>;
+}
+
+/** One simulation of a frame: the left, and in a split view the right. */
+export interface ViewData {
+  solver: string;
+  used: string;
+  frames: number;
+  sweeps: number;
+  residual: number;
+  residuals: number[][];
+  stages: ([string, number])[];
+  ms: number;
+  budget_ms: number | null;
+  colours: number | null;
+  contacts: number;
+  stuck: number;
+  note: string;
+  stretch: number[];
+  low: number[];
+  scale: number[];
+  values: number[];
+  unit: string;
+  held: number[];
+}
+
+/** A frame. */
+export interface FrameData {
+  type: "frame";
+  frame: number;
+  scene: number;
+  time: number;
+  speed: number;
+  colour_by: ColourBy;
+  orders: Record<string, number>;
+  views: ViewData[];
+  arrays: Record<string, ArraySpec>;
+}
+
+export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Take | Save | Drawn;
+
+export type ToPage = Hello | State | Notice | Download;
+
+/** The smallest and the largest value of each setting. */
+export const RANGES = {
+  relaxation: [0.05, 1.99],
+  budget_ms: [1, 33],
+  stiffness: [0.01, 100],
+  time_step: [0.004166666666666667, 0.06666666666666667],
+  gravity: [-20, 20],
+  wind: [0, 20],
+  wind_heading: [0, 360],
+  grab_radius: [0, 0.3],
+} as const;

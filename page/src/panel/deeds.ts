@@ -1,0 +1,107 @@
+// What a button and its key both do.
+
+import { signal } from "@preact/signals";
+
+import { COLOUR_BY, RANGES } from "../messages";
+import type { ColourBy, TakeFormat } from "../messages";
+import { actions, hello, link, send, state } from "../store";
+import { change, settings } from "./settings";
+
+/** What the body can be coloured by, in words. */
+export const COLOUR_NAMES: Record<ColourBy, string> = {
+  plain: "Plain",
+  strain: "Strain",
+  graph: "Graph",
+  contact: "Contact",
+  residual: "Residual",
+};
+
+export const helpOpen = signal(false);
+export const takeFormat = signal<TakeFormat>("mp4");
+
+const BREEZE = 4; // m/s, for a first wind
+let lastWind = BREEZE;
+let lastCompare = "";
+
+const there = () => (link.peek() === "open" ? settings.peek() : null);
+
+export function togglePause(): void {
+  const now = there();
+  if (now) change("paused", !now.paused);
+}
+
+export function step(): void {
+  if (there()?.paused) send({ type: "run", what: "step" });
+}
+
+export function reset(): void {
+  if (there()) send({ type: "run", what: "reset" });
+}
+
+export function home(): void {
+  actions.home();
+}
+
+export function still(): void {
+  actions.still();
+}
+
+export function nextColouring(): void {
+  const now = there();
+  if (!now) return;
+  const next = COLOUR_BY[(COLOUR_BY.indexOf(now.colour_by) + 1) % COLOUR_BY.length];
+  if (next) change("colour_by", next);
+}
+
+/** Beside what a solver is compared when nobody said: with the papers' baseline, or with any other. */
+function opponent(solver: string): string {
+  const names = (hello.peek()?.solvers ?? []).map((one) => one.name).filter((name) => name !== solver);
+  if (lastCompare && names.includes(lastCompare)) return lastCompare;
+  return names.includes("jacobi") ? "jacobi" : (names[0] ?? "");
+}
+
+export function compareWith(solver: string): void {
+  if (solver) lastCompare = solver;
+  change("compare", solver);
+}
+
+export function toggleSplit(): void {
+  const now = there();
+  if (!now) return;
+  if (now.compare) lastCompare = now.compare;
+  change("compare", now.compare ? "" : opponent(now.solver));
+}
+
+export function nextSolver(by: 1 | -1): void {
+  const now = there();
+  const names = (hello.peek()?.solvers ?? []).map((one) => one.name);
+  if (!now || names.length === 0) return;
+  const next = names[(names.indexOf(now.solver) + by + names.length) % names.length];
+  if (next) change("solver", next);
+}
+
+export function changeBudget(by: number): void {
+  const now = there();
+  if (!now) return;
+  const [least, most] = RANGES.budget_ms;
+  change("budget_ms", Math.min(most, Math.max(least, now.budget_ms + by)));
+}
+
+export function toggleWind(): void {
+  const now = there();
+  if (!now) return;
+  if (now.wind > 0) lastWind = now.wind;
+  change("wind", now.wind > 0 ? 0 : lastWind);
+}
+
+export function toggleTake(): void {
+  if (there()) send({ type: "take", on: !state.peek()?.recording });
+}
+
+export function saveTake(): void {
+  send({ type: "save", what: "take", format: takeFormat.peek(), ...actions.camera() });
+}
+
+export function saveScene(): void {
+  send({ type: "save", what: "scene" });
+}

@@ -1,0 +1,109 @@
+// What is written over the view: whose simulation is where, what is being prepared, notices and the connection.
+
+import { viewports } from "../stage/layout";
+import { dismiss, link, notices, state, type Link } from "../store";
+import { count, percent } from "./format";
+import { Cross } from "./icons";
+import { slowFrame } from "./pace";
+
+function Labels() {
+  const views = slowFrame.value?.views ?? [];
+  const places = viewports.value;
+  return (
+    <>
+      {views.map((view, k) => {
+        const place = places[k];
+        if (!place) return null;
+        const style = { left: `${place.x}px`, top: `${place.y}px`, maxWidth: `${place.width}px` };
+        return (
+          <div key={k} class="view-label" style={style}>
+            <p>
+              <b>
+                {views.length > 1 && <i class={k ? "key b" : "key a"} aria-hidden="true" />}
+                {view.solver}
+              </b>
+              <span>
+                {count(view.sweeps)} {view.sweeps === 1 ? "sweep" : "sweeps"} · {percent(view.stretch[0])} stretch
+              </span>
+            </p>
+          </div>
+        );
+      })}
+      {views.length > 1 && places[1] && (
+        <div
+          class="divider"
+          style={
+            places[1].x > 0
+              ? { left: `${places[1].x - 2}px`, top: 0, width: "2px", height: "100%" }
+              : { left: 0, top: `${places[1].y - 2}px`, width: "100%", height: "2px" }
+          }
+        />
+      )}
+    </>
+  );
+}
+
+function Busy() {
+  const busy = state.value?.busy ?? "";
+  const text = busy && (/^[a-z]+ing\b/.test(busy) ? busy : `preparing ${busy}`);
+  return <div role="status">{text && <p class="busy">{text.replace(/…$/, "")}…</p>}</div>;
+}
+
+function Notices() {
+  return (
+    <ul class="notices" aria-live="polite" aria-label="Notices">
+      {notices.value.map((notice) => (
+        <li key={notice.id} class={notice.level}>
+          <p>
+            {notice.level === "error" && <b>Problem: </b>}
+            {notice.text}
+          </p>
+          <button type="button" class="quiet" onClick={() => dismiss(notice.id)}>
+            <Cross />
+            <span class="visually-hidden">Dismiss</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const WORDS: Record<Exclude<Link, "open">, [string, string]> = {
+  connecting: ["Connecting…", "Waiting for vivace to answer."],
+  lost: [
+    "Connection lost",
+    "Trying again by itself. If vivace view was stopped, start it again and open the address that it prints.",
+  ],
+  refused: ["Not let in", "Open the address that vivace printed; it carries the key."],
+};
+
+function LinkState() {
+  const now = link.value === "open" && !state.value ? "connecting" : link.value;
+  // The region is there before its words are: readers announce what changes in it.
+  return (
+    <div role="status">
+      {now !== "open" && (
+        <div class="link" data-link={now}>
+          <div>
+            <p class="link-title">{WORDS[now][0]}</p>
+            <p>{WORDS[now][1]}</p>
+            {now === "refused" && <code>http://127.0.0.1:…/#token=…</code>}
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function Overlay() {
+  return (
+    <>
+      <Labels />
+      <LinkState />
+      <div class="foot">
+        <Notices />
+        <Busy />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+// Keys: one table, for the listener and for the help.
+
+import { signal } from "@preact/signals";
+
+import * as deeds from "./deeds";
+import { remember, remembered } from "./remember";
+import { fold } from "./sheet";
+import { toggleTheme } from "./theme";
+
+export interface Shortcut {
+  /** As `KeyboardEvent.key` has them. */
+  keys: string[];
+  /** As the help writes them. */
+  shown: string[];
+  what: string;
+  run: () => void;
+}
+
+export const SHORTCUTS: readonly Shortcut[] = [
+  { keys: [" "], shown: ["Space"], what: "Pause and play", run: deeds.togglePause },
+  { keys: [".", "s"], shown: [".", "S"], what: "One step, while paused", run: deeds.step },
+  { keys: ["r"], shown: ["R"], what: "Start the scene again", run: deeds.reset },
+  { keys: ["h"], shown: ["H"], what: "The scene’s own view", run: deeds.home },
+  { keys: ["c"], shown: ["C"], what: "Next colouring", run: deeds.nextColouring },
+  { keys: ["v"], shown: ["V"], what: "Split view on and off", run: deeds.toggleSplit },
+  { keys: ["["], shown: ["["], what: "Previous solver", run: () => deeds.nextSolver(-1) },
+  { keys: ["]"], shown: ["]"], what: "Next solver", run: () => deeds.nextSolver(1) },
+  { keys: ["+", "="], shown: ["+"], what: "A millisecond more", run: () => deeds.changeBudget(1) },
+  { keys: ["-"], shown: ["−"], what: "A millisecond less", run: () => deeds.changeBudget(-1) },
+  { keys: ["w"], shown: ["W"], what: "Wind on and off", run: deeds.toggleWind },
+  { keys: ["t"], shown: ["T"], what: "Record a take, and stop", run: deeds.toggleTake },
+  { keys: ["p"], shown: ["P"], what: "Save a still", run: deeds.still },
+  { keys: ["d"], shown: ["D"], what: "Dark and light", run: toggleTheme },
+  { keys: ["?"], shown: ["?"], what: "This help", run: () => (deeds.helpOpen.value = !deeds.helpOpen.peek()) },
+];
+
+/** Single keys get in the way of speech input and of some screen readers, so they can be switched off. */
+export const keysOn = signal(remembered("keys") !== "off");
+
+export function setKeys(on: boolean): void {
+  keysOn.value = on;
+  remember("keys", on ? "on" : "off");
+}
+
+const WRITING = "select, textarea, [contenteditable], input:not([type=range], [type=radio], [type=checkbox])";
+const PRESSED_BY_SPACE = "button, summary, a, input:not([type=range])";
+
+function belongsElsewhere(event: KeyboardEvent): boolean {
+  const target = event.target instanceof Element ? event.target : null;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return true;
+  if (!target) return false;
+  return target.matches(WRITING) || (event.key === " " && target.closest(PRESSED_BY_SPACE) !== null);
+}
+
+export function listen(): void {
+  window.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !deeds.helpOpen.peek()) fold(); // the dialogue closes by itself
+    if (belongsElsewhere(event) || !keysOn.peek()) return;
+    if (deeds.helpOpen.peek() && event.key !== "?") return;
+    const shortcut = SHORTCUTS.find((one) => one.keys.includes(event.key));
+    if (!shortcut || (event.repeat && !".s+=-".includes(event.key))) return;
+    event.preventDefault();
+    shortcut.run();
+  });
+}
+
+/** What mouse, fingers and keys do on the view itself, for the help. */
+export const GESTURES: readonly [string, string][] = [
+  ["Drag a body", "Pull at it; every finger is a hand of its own"],
+  ["Wheel while pulling", "Towards you and away"],
+  ["Drag beside it", "Turn the view"],
+  ["Right drag, two fingers", "Shift the view"],
+  ["Wheel, pinch", "Nearer and farther"],
+  ["Arrows, Page up and down", "The same, when the view has the focus"],
+];

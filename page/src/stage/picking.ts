@@ -1,0 +1,103 @@
+// Which vertex is under the pointer.
+
+import {
+  BufferAttribute,
+  BufferGeometry,
+  DoubleSide,
+  type PerspectiveCamera,
+  Ray,
+  Raycaster,
+  Vector2,
+  Vector3,
+} from "three";
+import { MeshBVH } from "three-mesh-bvh";
+
+import type { Viewport } from "./layout";
+
+const NEAR_WIRE = 14; // CSS pixels from a vertex of a wire that still mean it
+const FRESH = 200; // ms that a tree fitted to an earlier frame is good enough to hover by
+
+export interface Hit {
+  vertex: number;
+  /** Where the ray met the surface; for wires, the vertex. */
+  point: Vector3;
+}
+
+/** The ray through a place on the stage (CSS pixels) that lies in `viewport`. */
+export function rayThrough(x: number, y: number, viewport: Viewport, camera: PerspectiveCamera): Ray {
+  const place = new Vector2(
+    (2 * (x - viewport.x)) / viewport.width - 1,
+    1 - (2 * (y - viewport.y)) / viewport.height,
+  );
+  const caster = new Raycaster();
+  caster.setFromCamera(place, camera);
+  return caster.ray;
+}
+
+export class Picker {
+  readonly #geometry = new BufferGeometry();
+  readonly #triangles: Uint32Array | null;
+  readonly #positions: Float32Array[];
+  readonly #attributes: BufferAttribute[];
+  #tree: MeshBVH | null = null;
+  #fitted = { view: -1, at: -Infinity };
+
+  /** `positions` of each view; the views have the triangles in common. */
+  constructor(triangles: Uint32Array | null, positions: Float32Array[]) {
+    this.#triangles = triangles;
+    this.#positions = positions;
+    this.#attributes = positions.map((values) => new BufferAttribute(values, 3));
+    if (triangles) this.#geometry.setIndex(new BufferAttribute(triangles, 1));
+  }
+
+  /** Build the tree, which takes a while, when there is time for it. */
+  prepare(): void {
+    if (!this.#triangles || this.#tree) return;
+    this.#geometry.setAttribute("position", this.#attributes[0]);
+    this.#tree = new MeshBVH(this.#geometry, { indirect: true, targetLeafSize: 16 });
+    this.#fitted = { view: 0, at: performance.now() };
+  }
+
+  /** The vertex that a ray meets first in a view. `hovering`: an answer that is a little late will do. */
+  pick(ray: Ray, view: number, camera: PerspectiveCamera, viewport: Viewport, hovering: boolean): Hit | null {
+    if (!this.#triangles) return this.#nearest(ray, view, camera, viewport);
+    this.#fit(view, hovering);
+    const met = this.#tree?.raycastFirst(ray, DoubleSide);
+    if (!met?.face) return null;
+    const vertex = [met.face.a, met.face.b, met.face.c].reduce((best, next) =>
+      this.#at(next, view).distanceToSquared(met.point) < this.#at(best, view).distanceToSquared(met.point) ? next : best,
+    );
+    return { vertex, point: met.point.clone() };
+  }
+
+  #fit(view: number, hovering: boolean): void {
+    const now = performance.now();
+    if (!this.#tree) this.prepare();
+    if (this.#fitted.view === view && hovering && now - this.#fitted.at < FRESH) return;
+    this.#geometry.setAttribute("position", this.#attributes[view]);
+    this.#tree?.refit();
+    this.#fitted = { view, at: now };
+  }
+
+  #at(vertex: number, view: number): Vector3 {
+    return new Vector3().fromArray(this.#positions[view], 3 * vertex);
+  }
+
+  #nearest(ray: Ray, view: number, camera: PerspectiveCamera, viewport: Viewport): Hit | null {
+    const positions = this.#positions[view];
+    // A pixel at distance 1 is this wide; farther away it is as many times wider.
+    const pixel = (2 * Math.tan((camera.fov * Math.PI) / 360)) / viewport.height;
+    const forward = camera.getWorldDirection(new Vector3());
+    const point = new Vector3();
+    const away = new Vector3();
+    let best = -1;
+    let least = NEAR_WIRE;
+    for (let vertex = 0; 3 * vertex < positions.length; vertex++) {
+      point.fromArray(positions, 3 * vertex);
+      const depth = away.subVectors(point, ray.origin).dot(forward);
+      const pixels = depth > 0 ? ray.distanceToPoint(point) / (depth * pixel) : Infinity;
+      if (pixels < least) [best, least] = [vertex, pixels];
+    }
+    return best < 0 ? null : { vertex: best, point: this.#at(best, view) };
+  }
+}

@@ -1,0 +1,204 @@
+// The stage: takes scenes and frames, and draws when something has changed, at most once for each picture of the screen.
+
+import { effect } from "@preact/signals";
+import { PerspectiveCamera, Vector3, type WebGLRenderer } from "three";
+
+import type { FrameData, SceneData } from "../messages";
+import type { Message } from "../packing";
+import { actions, frame, hello, notify, scene, send, theme } from "../store";
+import { Eye } from "./camera";
+import { Hands } from "./hands";
+import { divide, viewAt, viewports } from "./layout";
+import { LOOKS } from "./look";
+import { Pace, Sharpness } from "./pace";
+import { rayThrough, type Hit } from "./picking";
+import { World } from "./world";
+
+const STILL = 2; // pixels of a still to one of CSS
+
+export class Stage {
+  readonly pace = new Pace();
+  readonly camera = new PerspectiveCamera(40, 1, 0.01, 100);
+  readonly #canvas: HTMLCanvasElement;
+  readonly #renderer: WebGLRenderer;
+  readonly #world = new World();
+  readonly #hands: Hands;
+  readonly #eye: Eye;
+  readonly #sharpness = new Sharpness(window.devicePixelRatio);
+  #pending: Message<FrameData> | null = null;
+  #asked: number | null = null;
+  #views = 1;
+  #shown = false;
+
+  constructor(canvas: HTMLCanvasElement, renderer: WebGLRenderer) {
+    this.#canvas = canvas;
+    this.#renderer = renderer;
+    renderer.autoClear = false;
+    // First the hands, then the camera: a pointer that holds something must not turn the view as well.
+    this.#hands = new Hands(canvas, {
+      camera: this.camera,
+      pick: (x, y, hovering) => this.#pick(x, y, hovering),
+      position: (vertex, view) => new Vector3().fromArray(this.positions(view), 3 * vertex),
+      ordered: (order, time) => this.pace.ordered(order, time),
+      redraw: () => this.redraw(),
+    });
+    this.#eye = new Eye(this.camera, canvas, () => this.redraw());
+    new ResizeObserver(() => this.#resize()).observe(canvas.parentElement ?? canvas);
+    this.#resize();
+    effect(() => {
+      this.#world.dress(theme.value, this.#sharpness.ratio);
+      this.redraw();
+    });
+    hello.subscribe(() => this.pace.forget());
+    canvas.addEventListener("webglcontextlost", (event) => {
+      event.preventDefault(); // says that we can go on when it comes back
+      notify("error", "The graphics context was lost; the picture stands still until the browser gives it back.");
+    });
+    canvas.addEventListener("webglcontextrestored", () => this.redraw());
+    actions.still = () => this.#still();
+    actions.home = () => {
+      this.#eye.home();
+      this.redraw();
+    };
+    actions.camera = () => ({ eye: this.camera.position.toArray(), target: this.#eye.controls.target.toArray() });
+  }
+
+  /** Whether there is something to see. */
+  get ready(): boolean {
+    return this.#shown;
+  }
+
+  positions(view = 0): Float32Array {
+    return this.#world.positions(view);
+  }
+
+  scene(message: Message<SceneData>): void {
+    this.#refuse();
+    this.#world.load(message);
+    this.#shown = false;
+    scene.value = message.header;
+    this.#eye.look(message.header.camera);
+  }
+
+  frame(message: Message<FrameData>): void {
+    this.#refuse();
+    this.#pending = message;
+    if (message.header.scene !== scene.value?.scene) this.#refuse();
+    else this.redraw();
+  }
+
+  redraw(): void {
+    if (this.#asked !== null) return;
+    this.#asked = performance.now();
+    requestAnimationFrame(() => this.#picture());
+  }
+
+  /** Where a vertex is seen, in CSS pixels of the page. */
+  project(vertex: number, view = 0): [number, number] {
+    const place = new Vector3().fromArray(this.positions(view), 3 * vertex).project(this.camera);
+    const { x, y, width, height } = viewports.value[view] ?? viewports.value[0];
+    const box = this.#canvas.getBoundingClientRect();
+    return [box.left + x + ((place.x + 1) / 2) * width, box.top + y + ((1 - place.y) / 2) * height];
+  }
+
+  /** A frame that will not be drawn: said all the same, or no other would come. */
+  #refuse(): void {
+    if (this.#pending) send({ type: "drawn", frame: this.#pending.header.frame });
+    this.#pending = null;
+  }
+
+  #picture(): void {
+    const waited = performance.now() - (this.#asked ?? 0);
+    this.#asked = null;
+    this.#eye.update();
+    this.#hands.follow();
+    const message = this.#pending;
+    this.#pending = null;
+    if (message) this.#show(message);
+    this.#draw();
+    if (message) {
+      const { header } = message;
+      send({ type: "drawn", frame: header.frame });
+      this.pace.drawn(header.orders[hello.value?.client ?? ""] ?? -1);
+      frame.value = header;
+    }
+    if (this.#sharpness.measure(waited)) this.#sharpen(this.#sharpness.ratio);
+  }
+
+  #show(message: Message<FrameData>): void {
+    const views = Math.min(Math.max(message.header.views.length, 1), 2);
+    this.#world.show(message);
+    if (views !== this.#views) {
+      this.#views = views;
+      this.#divide();
+    }
+    if (this.#shown) return;
+    this.#shown = true;
+    // The tree for picking takes a while; somebody who is quicker than an idle moment waits for it.
+    const { picker } = this.#world;
+    (window.requestIdleCallback ?? window.setTimeout)(() => picker?.prepare());
+  }
+
+  #draw(): void {
+    const { height } = this.#canvas.getBoundingClientRect();
+    const renderer = this.#renderer;
+    const all = viewports.value;
+    if (!all.length || !height) return;
+    if (all.length > 1) {
+      renderer.setScissorTest(false);
+      renderer.setClearColor(LOOKS[theme.value].divider);
+      renderer.clear(true, false, false);
+    }
+    for (const [k, { x, y, width, height: tall }] of all.entries()) {
+      const place = [x, height - y - tall, width, tall] as const;
+      renderer.setScissorTest(all.length > 1);
+      renderer.setScissor(...place);
+      renderer.setViewport(...place);
+      this.#world.draw(renderer, this.camera, k, this.#hands.all);
+    }
+  }
+
+  #resize(): void {
+    const { clientWidth: width, clientHeight: height } = this.#canvas.parentElement ?? this.#canvas;
+    if (!width || !height) return;
+    this.#renderer.setSize(width, height, true);
+    this.#divide();
+    this.#sharpen(this.#sharpness.ratio);
+  }
+
+  /** Draw with so many pixels to one of CSS; in the same task, since an emptied canvas would flicker. */
+  #sharpen(ratio: number): void {
+    this.#renderer.setPixelRatio(ratio);
+    this.#world.dress(theme.value, ratio);
+    this.#draw();
+  }
+
+  #divide(): void {
+    const box = this.#canvas.getBoundingClientRect();
+    viewports.value = divide(box.width, box.height, this.#views);
+    this.#eye.shape(viewports.value[0].width / viewports.value[0].height);
+    this.redraw();
+  }
+
+  #pick(x: number, y: number, hovering: boolean): Hit | null {
+    const view = viewAt(x, y);
+    const viewport = viewports.value[view];
+    const { picker } = this.#world;
+    if (!picker || !viewport || !this.#shown) return null;
+    return picker.pick(rayThrough(x, y, viewport, this.camera), view, this.camera, viewport, hovering);
+  }
+
+  #still(): void {
+    this.#sharpen(STILL); // the browser keeps what was drawn only until the task ends
+    this.#canvas.toBlob((blob) => {
+      if (!blob) return notify("error", "The browser could not make a picture.");
+      const time = new Date().toISOString().slice(0, 19).replace(/[:T]/g, "-");
+      const anchor = document.createElement("a");
+      anchor.href = URL.createObjectURL(blob);
+      anchor.download = `vivace-${scene.value?.name ?? "still"}-${time}.png`;
+      anchor.click();
+      window.setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
+    }, "image/png");
+    this.#sharpen(this.#sharpness.ratio);
+  }
+}

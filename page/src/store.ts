@@ -1,0 +1,59 @@
+// What the page knows, as signals: the connection and the stage write, the panel reads; the panel asks through `send`
+// and `actions`.
+
+import { signal } from "@preact/signals";
+
+import type { FrameData, FromPage, Hello, Notice, SceneData, State } from "./messages";
+
+export type Link = "connecting" | "open" | "lost" | "refused";
+
+/** How the page itself is doing: frames drawn a second, and ms from a pointer's move to the frame that shows it. */
+export interface Pace {
+  fps: number;
+  latency: number | null;
+}
+
+export const link = signal<Link>("connecting");
+export const hello = signal<Hello | null>(null);
+export const state = signal<State | null>(null);
+export const scene = signal<SceneData | null>(null);
+/** The header of the frame that was drawn last. */
+export const frame = signal<FrameData | null>(null);
+export const pace = signal<Pace>({ fps: 0, latency: null });
+export const notices = signal<(Notice & { id: number })[]>([]);
+export const theme = signal<"light" | "dark">("light");
+
+/** Things the stage does for the panel; it sets them when it is there. */
+export const actions = {
+  /** Download what is seen as PNG. */
+  still: (): void => {},
+  /** Back to the scene's own view. */
+  home: (): void => {},
+  /** From where the person looks. */
+  camera: (): { eye: number[]; target: number[] } => ({ eye: [0, 0, 1], target: [0, 0, 0] }),
+};
+
+let transmit: (message: FromPage) => void = () => {};
+
+/** The connection says here how to send. */
+export function sendWith(how: (message: FromPage) => void): void {
+  transmit = how;
+}
+
+/** Say something to the server; lost when there is no connection. */
+export function send(message: FromPage): void {
+  transmit(message);
+}
+
+let notified = 0;
+
+/** Tell the person something; it goes by itself. */
+export function notify(level: Notice["level"], text: string): void {
+  const id = ++notified;
+  notices.value = [...notices.value.slice(-2), { type: "notice", level, text, id }];
+  window.setTimeout(() => dismiss(id), level === "error" ? 9000 : 5000);
+}
+
+export function dismiss(id: number): void {
+  notices.value = notices.value.filter((notice) => notice.id !== id);
+}

@@ -1,0 +1,83 @@
+"""`vivace view`: the live app."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..scenes import SCENES, parameters_of
+from ..solvers import make_solver
+from .arguments import add_target, natural, parameter, positive, positive_int
+from .console import err, out
+
+DETAILS = """Show a scene in the browser while it runs: grab it, drag it, fling it; change solver, budget, stiffness,
+time step, gravity and wind; compare two solvers side by side; record a take.
+
+The server listens on this machine only, and the address it prints carries a key: keep it to yourself. To look from
+another machine, forward the port (ssh -L 8008:localhost:8008 HOST) and open the address there.
+
+Some scenes start smaller or otherwise than in 'vivace run', so that they can be followed live (the tablecloth lies on
+a table); --set changes that: vivace view tablecloth --set table=false --set resolution=60
+"""
+
+
+def add_arguments(sub: argparse.ArgumentParser) -> None:
+    add_target(sub)
+    sub.add_argument("--solver", metavar="NAME", help="to start with (default: the scene's own)")
+    sub.add_argument("--budget-ms", type=positive, metavar="B", help="milliseconds a step, 1 to 33 (default 8)")
+    sub.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: this machine only)"
+    )
+    sub.add_argument("--port", type=natural, metavar="P", help="default: 8008, or the next that is free")
+    sub.add_argument("--no-browser", action="store_true", help="print the address and do not open a browser")
+    sub.add_argument(
+        "--also-known-as",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another name for this server, when a proxy stands before it; may be repeated",
+    )
+    sub.add_argument(
+        "--precision",
+        type=int,
+        choices=(16, 32),
+        default=16,
+        help="bits of a coordinate on the wire (default 16: half the bytes; 32 for meshes of a million vertices)",
+    )
+    sub.add_argument("--threads", type=positive_int, metavar="T", help="default: one for each core")
+    sub.add_argument("--seed", type=natural, default=0, metavar="S", help="of everything random (default 0)")
+
+
+def view(arguments: argparse.Namespace) -> None:
+    from ..viewer import Target, Viewer
+
+    if arguments.solver is not None:
+        make_solver(arguments.solver)
+    parameters = dict(map(parameter, arguments.parameters))
+    if arguments.target in SCENES and "seed" in parameters_of(arguments.target):
+        parameters.setdefault("seed", arguments.seed)
+    with err.status("getting ready (the first time, kernels are compiled)"):
+        viewer = Viewer(
+            Target(arguments.target, parameters),
+            host=arguments.host,
+            port=arguments.port,
+            also_known=arguments.also_known_as,
+            precision=arguments.precision,
+            solver=arguments.solver,
+            budget_ms=arguments.budget_ms,
+            threads=arguments.threads,
+            seed=arguments.seed,
+        )
+        viewer.start()
+    try:
+        out.print(viewer.url, soft_wrap=True)
+        if viewer.is_open:
+            err.print("others on the network can reach this address; whoever has the key can take part", soft_wrap=True)
+        if arguments.no_browser or not viewer.open_browser():
+            err.print("open it in a browser; Ctrl-C ends it", soft_wrap=True)
+        else:
+            err.print("Ctrl-C ends it", soft_wrap=True)
+        viewer.wait()
+    except KeyboardInterrupt:
+        err.print("stopped")
+    finally:
+        viewer.stop()

@@ -1,0 +1,26 @@
+"""How far edges are from their rest lengths."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def edge_strain(positions, edges, lengths, worst):
+    """Mean and largest |l/l₀ - 1|; `worst` (n,) gets the largest at each vertex. Edges without length are left out."""
+    total, largest, count = 0.0, 0.0, 0
+    for e in range(edges.shape[0]):
+        if lengths[e] <= 0:
+            continue
+        i, j = edges[e, 0], edges[e, 1]
+        x = positions[i, 0] - positions[j, 0]
+        y = positions[i, 1] - positions[j, 1]
+        z = positions[i, 2] - positions[j, 2]
+        strain = abs(np.sqrt(x * x + y * y + z * z) / lengths[e] - 1.0)
+        total += strain
+        largest = max(largest, strain)
+        count += 1
+        worst[i] = max(worst[i], strain)
+        worst[j] = max(worst[j], strain)
+    return total / max(count, 1), largest

@@ -1,0 +1,97 @@
+"""What the page offers to choose from: solvers and scenes, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InputError, UnknownNameError
+from ..scenes import SCENES, Scene, load_scene, summary_of
+from ..solvers import SOLVERS, Solver, make_solver, options_of
+from ..solvers.base import parse_solver
+from .messages import SceneChoice, SolverChoice
+
+# In the order of the list; each that is registered, and the wrapped ones that are worth comparing.
+SOLVER_NAMES = (
+    *("auto", "lbfgs(multigrid)", "lbfgs(direct)", "vivace", "chebyshev(vivace)", "multigrid", "pcg(multigrid)"),
+    *("chebyshev(jacobi)", "jacobi", "weighted-jacobi", "gauss-seidel", "block-descent", "direct", "chebyshev(direct)"),
+    *("pbd-coloured", "pbd-vivace", "pbd", "pbd-jacobi", "chebyshev(pbd-jacobi)", "newton"),
+)
+
+# How a scene starts when it is to be grabbed rather than measured: sizes that two cores follow, a cloth on a table.
+LIVE: dict[str, dict[str, Any]] = {
+    "tablecloth": {"table": True},
+    "noodles": {"scale": 0.1},
+    "cloth-heap": {"scale": 0.05},
+    "s0": {"scale": 0.25},
+    "s1": {"scale": 0.15},
+    "s2": {"scale": 0.05},
+    "armadillo": {"resolution": 30},
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a scene comes from: what `vivace view` was called with, or a name that the page chose."""
+
+    name: str
+    parameters: dict[str, Any]
+
+    def load(self) -> Scene:
+        """The scene, with the parameters for looking at it where none are given."""
+        return load_scene(self.name, **{**LIVE.get(self.name, {}), **self.parameters})
+
+
+def solver_choices(own: str = "") -> list[SolverChoice]:
+    """All solvers, first `own`, that of a scene with options of its own, when it is none of them."""
+    names = list(SOLVER_NAMES) if own in ("", *SOLVER_NAMES) else [own, *SOLVER_NAMES]
+    return [_choice(name) for name in names]
+
+
+def _choice(name: str) -> SolverChoice:
+    cls = type(make_solver(name))
+    summary = (cls.__doc__ or "").strip().partition("\n")[0]
+    omega = options_of(cls).get("omega")
+    default = float(omega) if isinstance(omega, (int, float)) else None
+    return SolverChoice(name, summary, default, None if default is None else most_relaxation(name))
+
+
+def most_relaxation(name: str) -> float:
+    """The largest ω that a solver takes, to two places."""
+    for omega in (1.99, 1.0):
+        try:
+            make_solver(with_relaxation(name, omega))
+        except InputError:
+            continue
+        return omega
+    return 1.0
+
+
+def with_relaxation(name: str, omega: float | None) -> tuple[str, dict]:
+    """What `make_solver` takes for a solver with that ω."""
+    head, options = parse_solver(name)
+    return head, options if omega is None else {**options, "omega": omega}
+
+
+def name_of(solver: Solver) -> str:
+    """A solver's name with those of its options that are not the default, ω aside."""
+    defaults = options_of(type(solver))
+    changed = {key: getattr(solver, key) for key, value in defaults.items() if key not in ("inner", "omega")}
+    text = ",".join(f"{key}={value}" for key, value in changed.items() if value != defaults[key])
+    return f"{solver.name}:{text}" if text else solver.name
+
+
+def check_solver(name: str, known: list[SolverChoice]) -> SolverChoice:
+    for choice in known:
+        if choice.name == name:
+            return choice
+    raise UnknownNameError("solver", name, [choice.name for choice in known])
+
+
+def scene_choices(first: Target) -> list[SceneChoice]:
+    """What the viewer was opened with, if it is not a named scene, and all named scenes."""
+    named = [SceneChoice(name, summary_of(name)) for name in SCENES]
+    return named if first.name in SCENES else [SceneChoice(first.name, "what the viewer was opened with"), *named]
+
+
+assert all(name.partition("(")[0] in SOLVERS for name in SOLVER_NAMES)

@@ -1,0 +1,53 @@
+"""Numbers to colour a body by: one byte a vertex.
+
+strain    the largest |l/l₀ - 1| of the edges at a vertex
+contact   1 for vertices that the collide stage found in contact
+residual  |∇ε| at a vertex (N): how far the solver stopped from this step's minimum
+graph     the number of the vertex's colour
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .messages import ColourBy
+from .snapshot import View
+
+LEAST_STRAIN = 0.01  # the range of colours does not shrink below it, or a cloth at rest would show noise
+DECADES = 4  # residuals are shown on a logarithmic scale that long
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Bytes for the vertices, what 0 and 255 stand for, and the unit."""
+
+    bytes: np.ndarray
+    low: float = 0.0
+    high: float = 0.0
+    unit: str = ""
+
+
+def values_of(colour_by: ColourBy, view: View, strain: np.ndarray) -> Values:
+    """The bytes of a view; none for plain, and where there is nothing to show."""
+    none = Values(np.zeros(0, np.uint8))
+    if colour_by == "strain":
+        high = max(LEAST_STRAIN, float(np.quantile(strain, 0.99)) if len(strain) else 0.0)
+        return Values(_scaled(strain / high), 0.0, 100 * high, "%")
+    if colour_by == "contact":
+        touching = np.zeros(len(view.report.positions), np.uint8)
+        touching[view.report.touching] = 255
+        return Values(touching, 0.0, 1.0, "")
+    if colour_by == "residual":
+        force = view.report.forces()
+        high = max(float(np.quantile(force, 0.999)), 1e-12)
+        exponent = np.log10(np.maximum(force, 1e-30) / high) / DECADES + 1.0
+        return Values(_scaled(exponent), high * 10.0**-DECADES, high, "N")
+    if colour_by == "graph" and view.labels is not None:
+        return Values((view.labels % 256).astype(np.uint8), 0.0, float(view.labels.max(initial=0) + 1), "colours")
+    return none
+
+
+def _scaled(share: np.ndarray) -> np.ndarray:
+    return (255 * np.clip(share, 0, 1) + 0.5).astype(np.uint8)

@@ -1,0 +1,74 @@
+"""Frames as bytes: made outside the physics thread, once for all clients that look at the same frame."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .colours import values_of
+from .messages import FrameData, ViewData
+from .packing import pack, quantised
+from .snapshot import Snapshot, View
+
+MOST_RESIDUALS = 120  # points of a curve; a plot is not wider
+
+
+def frame_message(snapshot: Snapshot, precision: int) -> bytes:
+    """A frame; `precision`: bits of a coordinate, 16 or 32."""
+    arrays: dict[str, np.ndarray] = {}
+    views = [_view(k, view, snapshot, precision, arrays) for k, view in enumerate(snapshot.views)]
+    header = FrameData(
+        snapshot.number,
+        snapshot.backdrop.number,
+        snapshot.time,
+        snapshot.speed,
+        snapshot.settings.colour_by,
+        snapshot.orders,
+        views,
+        arrays={},
+    )
+    return pack(header, arrays)
+
+
+def _view(k: int, view: View, snapshot: Snapshot, precision: int, arrays: dict[str, np.ndarray]) -> ViewData:
+    report = view.report
+    positions = np.ascontiguousarray(report.positions)
+    strain, mean, largest = snapshot.backdrop.edges.strain(positions)
+    values = values_of(snapshot.settings.colour_by, view, strain)
+    low, scale = np.zeros(3), np.ones(3)
+    if precision == 16:
+        arrays[f"positions{k}"], low, scale = quantised(positions)
+    else:
+        arrays[f"positions{k}"] = positions
+    arrays[f"values{k}"] = values.bytes
+    return ViewData(
+        view.solver,
+        view.used,
+        view.frames,
+        report.sweeps,
+        report.residual,
+        _thinned(report.residuals),
+        list(report.stages.items()),
+        report.ms,
+        view.budget_ms,
+        report.colours,
+        report.contacts,
+        report.stuck,
+        report.note,
+        [mean, largest],
+        low.tolist(),
+        scale.tolist(),
+        [values.low, values.high],
+        values.unit,
+        list(view.held),
+    )
+
+
+def _thinned(residuals: np.ndarray) -> list[list[float]]:
+    """At most MOST_RESIDUALS of the points, the last among them."""
+    every = max(1, math.ceil(len(residuals) / MOST_RESIDUALS))
+    kept = residuals[::every]
+    if len(residuals) and (len(residuals) - 1) % every:
+        kept = np.concatenate([kept, residuals[-1:]])
+    return kept.tolist()

@@ -1,0 +1,304 @@
+"""The server: the page over HTTP, and a socket for each page.
+
+One task a client writes to its socket: first what there is to say, then the newest frame, if the client has drawn the
+last one. A client that does not read keeps its own task waiting and nobody else: what is kept for it is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http
+import logging
+import tempfile
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from websockets.asyncio.server import Server as WebSocketServer
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from .. import __version__
+from ..errors import InputError, VivaceError
+from ..pictures.camera import Camera
+from ..scenes.writing import scene_text
+from . import messages as m
+from .choices import scene_choices, with_relaxation
+from .frames import frame_message
+from .security import Allowance, Gate
+from .session import Session
+from .snapshot import Snapshot
+
+PAGE = Path(__file__).parent / "page"
+TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
+MOST_CLIENTS = 8
+MOST_FAULTS = 100  # messages that make no sense, after which a client is not listened to any longer
+MOST_MAIL = 64  # messages kept for a client that does not read
+MOST_FILES = 4  # made for downloading; the oldest go first
+REFUSED, TOO_MANY, FULL = 1008, 1008, 1013  # codes for closing a socket [RFC 6455, section 7.4]
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' blob: data:; "
+    "connect-src 'self' ws: wss:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* vscode-webview:",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+logger = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class Client:
+    """A page that looks on."""
+
+    name: str
+    socket: ServerConnection
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    mail: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_MAIL))
+    state: str | None = None  # the newest, not sent yet
+    credit: bool = True
+    sent: int = 0  # the last frame
+    scene: int = 0  # that it has
+    faults: int = 0
+    allowance: Allowance = field(default_factory=Allowance)
+
+    def post(self, message: m.ToPage) -> None:
+        if isinstance(message, m.State):
+            self.state = m.encode(message)
+        else:
+            self.mail.append(m.encode(message))
+        self.wake.set()
+
+
+class Server:
+    """Serves a session. All methods but `post` run in the event loop's thread."""
+
+    def __init__(self, session: Session, gate: Gate, *, precision: int = 16):
+        self.session, self.gate, self.precision = session, gate, precision
+        self.clients: dict[str, Client] = {}
+        self._files: dict[str, tuple[str, bytes]] = {}
+        self._encoder = ThreadPoolExecutor(1, "vivace-encoder")
+        self._frame: tuple[int, asyncio.Future[bytes]] | None = None
+        self._count = 0
+        self._saving = False
+        self._page = {f"/{path.name}": path.read_bytes() for path in PAGE.iterdir()} if PAGE.is_dir() else {}
+
+    @property
+    def has_page(self) -> bool:
+        return "/index.html" in self._page
+
+    async def start(self, host: str, port: int) -> WebSocketServer:
+        self._loop = asyncio.get_running_loop()
+        self.session.notify, self.session.send = self._notify, self.post
+        return await serve(
+            self._attend,
+            host,
+            port,
+            process_request=self._answer,
+            compression=None,
+            max_size=m.LONGEST,
+            max_queue=64,
+            write_limit=1 << 16,
+            close_timeout=2,
+            logger=logger,
+            server_header=None,
+        )
+
+    def close(self) -> None:
+        self._encoder.shutdown(wait=False, cancel_futures=True)
+
+    # --- from the physics thread ----------------------------------------------------------------------------------
+
+    def _notify(self) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def post(self, message: m.ToPage, client: str | None) -> None:
+        """Say something to one client, or to all."""
+
+        def deliver() -> None:
+            for one in [self.clients.get(client)] if client is not None else list(self.clients.values()):
+                if one is not None:
+                    one.post(message)
+
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(deliver)
+
+    def _wake(self) -> None:
+        for client in self.clients.values():
+            if client.credit:
+                client.wake.set()
+
+    # --- HTTP -----------------------------------------------------------------------------------------------------
+
+    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Pages and files; None for the socket, which then opens."""
+        path = unquote(urlsplit(request.path).path)
+        path = "/index.html" if path == "/" else path
+        host, origin = request.headers.get("Host"), request.headers.get("Origin")
+        private = path == "/socket" or path.startswith("/files/")
+        refused = self.gate.why_not(request.path, host, origin, key=private)
+        if refused:
+            return _response(http.HTTPStatus.FORBIDDEN, refused.encode(), "text/plain")
+        if path == "/socket":
+            return None
+        if path.startswith("/files/") and path[7:] in self._files:
+            kind, body = self._files[path[7:]]
+            return _response(http.HTTPStatus.OK, body, kind, {"Content-Disposition": "attachment"})
+        if path in self._page:
+            return _response(http.HTTPStatus.OK, self._page[path], TYPES.get(Path(path).suffix, "text/plain"))
+        return _response(http.HTTPStatus.NOT_FOUND, b"there is nothing here", "text/plain")
+
+    # --- the socket -----------------------------------------------------------------------------------------------
+
+    async def _attend(self, socket: ServerConnection) -> None:
+        if len(self.clients) >= MOST_CLIENTS:
+            return await socket.close(FULL, f"{MOST_CLIENTS} pages are looking on already")
+        self._count += 1
+        client = Client(str(self._count), socket)
+        self.clients[client.name] = client
+        session = self.session
+        client.post(m.Hello(__version__, client.name, session.show.choices, scene_choices(session.target)))
+        client.post(session.state)
+        session.watchers = len(self.clients)
+        session.call(lambda: None)  # wakes it
+        feeding = asyncio.create_task(self._feed(client))
+        try:
+            async for text in socket:
+                if not client.allowance.take():
+                    await socket.close(TOO_MANY, "too many messages")
+                    break
+                self._receive(client, text)
+                if client.faults > MOST_FAULTS:
+                    await socket.close(REFUSED, "too many messages that make no sense")
+                    break
+        except ConnectionClosed:
+            pass
+        finally:
+            feeding.cancel()
+            del self.clients[client.name]
+            session.watchers = len(self.clients)
+            session.leave(client.name)
+        return None
+
+    def _receive(self, client: Client, text: str | bytes) -> None:
+        try:
+            message = m.decode(text)
+        except InputError as error:
+            client.faults += 1
+            return client.post(m.Notice("error", str(error)[:300]))
+        if isinstance(message, m.Drawn):
+            if message.frame == client.sent and not client.credit:
+                client.credit = True
+                client.wake.set()
+        elif isinstance(message, m.Save):
+            self._save(client, message)
+        else:
+            self.session.tell(client.name, message)
+        return None
+
+    async def _feed(self, client: Client) -> None:
+        """Write to a client, for as long as it is there."""
+        with suppress(ConnectionClosed):
+            while True:
+                await client.wake.wait()
+                client.wake.clear()
+                while client.mail:
+                    await client.socket.send(client.mail.popleft())
+                if client.state is not None:
+                    state, client.state = client.state, None
+                    await client.socket.send(state)
+                await self._send_newest(client)
+
+    async def _send_newest(self, client: Client) -> None:
+        snapshot = self.session.newest
+        if not client.credit or snapshot is None or snapshot.number <= client.sent:
+            return
+        client.credit = False
+        if snapshot.backdrop.number != client.scene:
+            client.scene = snapshot.backdrop.number
+            await client.socket.send(await self._elsewhere(lambda: snapshot.backdrop.message))
+        client.sent = snapshot.number
+        await client.socket.send(await self._encoded(snapshot))
+
+    async def _encoded(self, snapshot: Snapshot) -> bytes:
+        """A frame's bytes, made once for all clients."""
+        if self._frame is None or self._frame[0] != snapshot.number:
+            self._frame = snapshot.number, self._elsewhere(lambda: frame_message(snapshot, self.precision))
+        return await asyncio.shield(self._frame[1])
+
+    def _elsewhere(self, work: Callable[[], bytes]) -> asyncio.Future[bytes]:
+        return asyncio.ensure_future(self._loop.run_in_executor(self._encoder, work))
+
+    # --- files ----------------------------------------------------------------------------------------------------
+
+    def _save(self, client: Client, message: m.Save) -> None:
+        if self._saving:
+            return client.post(m.Notice("error", "a file is being made already; one at a time"))
+        self._saving = True
+        self._keep = asyncio.create_task(self._make_file(client, message))
+        return None
+
+    async def _make_file(self, client: Client, message: m.Save) -> None:
+        try:
+            name, kind, body = await asyncio.to_thread(self._made, client.name, message)
+        except VivaceError as error:
+            client.post(m.Notice("error", str(error)))
+        except Exception:
+            logger.exception("a file could not be made")
+            client.post(m.Notice("error", "the file could not be made; the terminal says more"))
+        else:
+            self._files[name] = kind, body
+            while len(self._files) > MOST_FILES:
+                del self._files[next(iter(self._files))]
+            client.post(m.Download(f"files/{name}", name))
+        finally:
+            self._saving = False
+
+    def _made(self, client: str, message: m.Save) -> tuple[str, str, bytes]:
+        """Name, type and bytes of a file. Names are ours: nothing the page says becomes a path."""
+        session = self.session
+        stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in Path(session.scene.name).stem) or "scene"
+        if message.what == "scene":
+            return f"{stem}.toml", "application/toml", session.ask(lambda: _scene_file(session)).result(10).encode()
+        if session.ask(lambda: session.take.recording).result(10):
+            raise InputError("stop the recording first")
+        camera = Camera(tuple(message.eye), tuple(message.target)) if message.eye and message.target else None  # type: ignore[arg-type]
+        told = 0
+
+        def progress(done: int, total: int) -> None:
+            nonlocal told
+            if done * 4 // total > told:
+                told = done * 4 // total
+                self.post(m.Notice("info", f"drawing the film: {done} of {total} frames"), client)
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"take.{message.format}"
+            session.take.write(path, camera, progress)
+            kinds = {"mp4": "video/mp4", "gif": "image/gif", "npz": "application/octet-stream"}
+            return f"{stem}-{session.take.frames}.{message.format}", kinds[message.format], path.read_bytes()
+
+
+def _scene_file(session: Session) -> str:
+    settings, sim = session.settings, session.sims[0]
+    return scene_text(
+        session.scene,
+        solver=with_relaxation(settings.solver, settings.relaxation),
+        budget=sim.budget,
+        time_step=settings.time_step,
+        gravity=sim.gravity,
+        wind=sim.wind,
+        stiffness=settings.stiffness,
+    )
+
+
+def _response(status: http.HTTPStatus, body: bytes, kind: str, more: dict[str, str] | None = None) -> Response:
+    kind = f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
+    entries = {"Content-Type": kind, "Content-Length": str(len(body)), "Connection": "close", **HEADERS, **(more or {})}
+    return Response(status.value, status.phrase, Headers(entries), body)

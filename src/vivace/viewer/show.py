@@ -1,0 +1,215 @@
+"""What is on the stage: a scene, the simulations of it, and the settings they run with. No threads here.
+
+Every setting has a method `set_NAME`, which changes it in all simulations from the next step on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import InputError, VivaceError
+from ..report import Report
+from ..scenes import Scene
+from ..simulation import Simulation
+from ..solvers import Budget, Solver, make_solver
+from .choices import check_solver, name_of, solver_choices, with_relaxation
+from .hands import Hands
+from .messages import RANGES, ColourBy, Settings
+from .snapshot import Backdrop, View
+
+FAR = 1e3  # times the scene's size: where a body is counted as lost, like one that is not finite
+TRACED = 3  # every so many steps, the residual of each sweep is kept: the page draws no more curves than that
+DEFAULT_MS = 8.0
+
+
+class Lost(Exception):
+    """A solver has lost its simulation, or cannot go on with it. `k`: which of the two."""
+
+    def __init__(self, k: int, why: str):
+        super().__init__(why)
+        self.k = k
+
+
+class Show:
+    """A scene that runs: one simulation, or two with different solvers on the same input.
+
+    sim        of the scene, as it is to start
+    number     of the scene, for the page
+    before     settings of the show before, of which those of looking are kept
+    budget_ms  instead of the simulation's own
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        sim: Simulation,
+        number: int = 1,
+        *,
+        before: Settings | None = None,
+        budget_ms: float | None = None,
+    ):
+        self.scene, self.sims, self.hands = scene, [sim], Hands()
+        self.backdrop = Backdrop(number, scene)
+        self._model = sim.model  # as stiff as the scene has it
+        name = name_of(sim.solver)
+        self.choices, self.names = solver_choices(name), [name]
+        low, high = sim.model.mesh.bounds
+        self._far = float(np.abs([low, high]).max() + FAR * max(float((high - low).max()), 1e-3))
+        self._start = sim.positions, sim.velocities
+        self.time, self._steps = 0.0, 0
+        if budget_ms is not None or (sim.budget.ms is None and sim.budget.iterations is None):
+            sim.budget = Budget(ms=budget_ms or DEFAULT_MS)
+        wind = sim.wind
+        self.settings = Settings(
+            solver=name,
+            compare="",
+            relaxation=getattr(sim.solver, "omega", None),
+            budget_ms=_within("budget_ms", sim.budget.ms or DEFAULT_MS),
+            stiffness=1.0,
+            time_step=sim.time_step,
+            gravity=float(-sim.gravity[1]),
+            wind=float(np.hypot(wind[0], wind[2])),
+            wind_heading=float(np.degrees(np.arctan2(-wind[2], wind[0])) % 360),
+            grab_radius=before.grab_radius if before else 0.0,
+            paused=False,
+            colour_by=before.colour_by if before else "plain",
+        )
+
+    def step(self) -> tuple[View, ...]:
+        """A step of every simulation; Lost if one of them has no result."""
+        views = []
+        for k, sim in enumerate(self.sims):
+            sim.trace = self._steps % TRACED == 0
+            try:
+                report = sim.step()
+            except VivaceError as error:  # cannot do this, after all: contacts, say
+                raise Lost(k, str(error)) from error
+            if not report.finite or float(np.abs(report.positions).max()) > self._far:
+                raise Lost(k, f"{self.names[k]} lost the simulation")
+            views.append(self._view(k, sim, report))
+        self._steps += 1
+        self.time += self.settings.time_step
+        return tuple(views)
+
+    def _view(self, k: int, sim: Simulation, report: Report) -> View:
+        labels = None if sim.colouring is None else sim.colouring.colours
+        return View(report, self.names[k], sim.solver.used, sim.frames, sim.budget.ms, labels, self.hands.vertices)
+
+    def reset(self) -> None:
+        """Everything back to where it started; nothing is held."""
+        self.hands.release_all(self.sims)
+        for sim in self.sims:
+            sim.positions, sim.velocities = self._start
+        self.time = 0.0
+
+    # --- settings -------------------------------------------------------------------------------------------------
+
+    def _set(self, **values) -> None:
+        self.settings = replace(self.settings, **values)
+
+    def set_budget_ms(self, value: float) -> None:
+        for sim in self.sims:
+            sim.budget = Budget(ms=value)
+        self._set(budget_ms=value)
+
+    def set_gravity(self, value: float) -> None:
+        for sim in self.sims:
+            sim.gravity = (0.0, -value, 0.0)
+        self._set(gravity=value)
+
+    def set_wind(self, value: float) -> None:
+        self._blow(value, self.settings.wind_heading)
+
+    def set_wind_heading(self, value: float) -> None:
+        self._blow(self.settings.wind, value)
+
+    def _blow(self, speed: float, heading: float) -> None:
+        angle = np.radians(heading)
+        for sim in self.sims:
+            sim.wind = (speed * np.cos(angle), 0.0, -speed * np.sin(angle))
+        self._set(wind=speed, wind_heading=heading)
+
+    def set_time_step(self, value: float) -> None:
+        for sim in self.sims:
+            sim.time_step = value
+        self._set(time_step=value)
+
+    def set_stiffness(self, value: float) -> None:
+        model = self._model.stiffened(value)
+        for sim in self.sims:
+            sim.exchange(model)
+        self._set(stiffness=value)
+
+    def set_grab_radius(self, value: float) -> None:
+        self._set(grab_radius=value)
+
+    def set_colour_by(self, value: ColourBy) -> None:
+        self._set(colour_by=value)
+
+    def set_paused(self, value: bool) -> None:
+        self._set(paused=value)
+
+    def set_relaxation(self, value: float) -> None:
+        choice = check_solver(self.settings.solver, self.choices)
+        if choice.relaxation is None or choice.most_relaxation is None:
+            raise InputError(f"{choice.name} has no relaxation to set")
+        value = min(value, choice.most_relaxation)
+        self.use_solver(0, choice.name, make_solver(with_relaxation(choice.name, value)), value)
+
+    # --- solvers, which take a while to make ------------------------------------------------------------------------
+
+    def maker(self, name: str) -> Callable[[], Solver]:
+        """A function for another thread that makes a solver, and has it set up and compiled for this scene."""
+        check_solver(name, self.choices)
+        first = self.sims[0]
+        model, positions, h, threads, seed = first.model, first.positions, first.time_step, first.threads, first.seed
+
+        def make() -> Solver:
+            sim = Simulation(model, solver=name, time_step=h, threads=threads, seed=seed)
+            sim.positions = positions
+            warm(sim)
+            return sim.solver
+
+        return make
+
+    def use_solver(self, k: int, name: str, solver: Solver, omega: float | None) -> None:
+        """Let simulation k go on with another solver."""
+        self.sims[k].solver = solver
+        self.names[k] = name
+        self._set(**({"solver": name, "relaxation": omega} if k == 0 else {"compare": name}))
+
+    def compare_with(self, name: str, solver: Solver) -> None:
+        """A second simulation that goes on from where the first is."""
+        first = self.sims[0]
+        sim = Simulation(
+            self._model.stiffened(self.settings.stiffness),
+            solver=solver,
+            budget=first.budget,
+            time_step=first.time_step,
+            threads=first.threads,
+            seed=first.seed,
+        )
+        sim.positions, sim.velocities = first.positions, first.velocities
+        sim.gravity, sim.wind = first.gravity, first.wind
+        self.hands.join(sim)
+        self.sims[1:], self.names[1:] = [sim], [name]
+        self._set(compare=name)
+
+    def compare_no_more(self) -> None:
+        del self.sims[1:], self.names[1:]
+        self._set(compare="")
+
+
+def warm(sim: Simulation) -> None:
+    """Compile and set up all that a step needs, with and without a trace of its residuals."""
+    sim.prepare(wait=True)
+    for sim.trace in (False, True):
+        sim.step(Budget(iterations=2))
+
+
+def _within(name: str, value: float) -> float:
+    low, high = RANGES[name]
+    return float(np.clip(value, low, high))

@@ -1,0 +1,112 @@
+"""What the physics thread hands over: one published frame, never changed afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..model import Model
+from ..pictures.camera import Camera, bounds_of
+from ..pictures.palette import body_colours
+from ..pictures.scenery import Scenery
+from ..report import Report
+from ..scenes import Scene
+from .edges import Edges
+from .messages import CameraView, SceneData, Settings
+from .packing import pack
+
+FRONT = (0.13, 0.45, 0.72)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One simulation's step."""
+
+    report: Report
+    solver: str  # that was asked for
+    used: str  # that made the step
+    frames: int
+    budget_ms: float | None
+    labels: np.ndarray | None  # number of each vertex's colour
+    held: tuple[int, ...]
+
+
+class Backdrop:
+    """A scene as the page draws it, with its number."""
+
+    def __init__(self, number: int, scene: Scene):
+        self.number, self.scene = number, scene
+
+    @cached_property
+    def edges(self) -> Edges:
+        return Edges(self.scene.model.mesh)
+
+    @cached_property
+    def message(self) -> bytes:
+        """What stays the same from frame to frame."""
+        scene, mesh = self.scene, self.scene.model.mesh
+        start = mesh.vertices if scene.start is None else scene.start
+        low, high = bounds_of([mesh.vertices, start])
+        collisions = scene.model.collisions
+        scenery = Scenery.of(collisions.colliders, low, high) if collisions else None
+        if scenery is None and scene.model.gravity.any():
+            low[1] = min(low[1], _hanging(scene.model))
+        camera = Camera.framing(*(scenery.frame(low, high) if scenery else (low, high)), direction=scene.view)
+        colours = body_colours(mesh.groups, mesh.n_vertices, FRONT)
+        arrays: dict[str, np.ndarray] = {
+            "triangles": mesh.triangles.astype(np.uint32),
+            "edges": (mesh.edges if not len(mesh.triangles) else np.zeros((0, 2))).astype(np.uint32),
+            "pinned": scene.model.pinned.astype(np.uint32),
+            "colours": _bytes(colours),
+            "scenery_vertices": _of(scenery, "vertices", np.float32),
+            "scenery_triangles": _of(scenery, "triangles", np.uint32),
+        }
+        seen = CameraView(list(camera.eye), list(camera.target), list(camera.up), camera.fov_degrees)
+        ground = scenery.ground if scenery else None
+        header = SceneData(self.number, scene.name, _summary(scene), mesh.n_vertices, seen, _plain(ground), arrays={})
+        return pack(header, arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A frame: the views, and what made them. `ms`: of all steps and of the changes that came before them."""
+
+    number: int
+    backdrop: Backdrop
+    time: float
+    speed: float
+    settings: Settings
+    orders: dict[str, int]
+    views: tuple[View, ...]
+    ms: float
+
+
+def _hanging(model: Model) -> float:
+    """How low a body may hang that is held by its pins."""
+    size = float(np.ptp(model.mesh.vertices, axis=0).max())
+    return float(model.targets[:, 1].min() - 1.05 * size) if len(model.targets) else np.inf
+
+
+def _of(scenery: Scenery | None, name: str, dtype: Any) -> np.ndarray:
+    return np.zeros(0, dtype) if scenery is None else np.asarray(getattr(scenery, name), dtype).ravel()
+
+
+def _bytes(colours: np.ndarray | None) -> np.ndarray:
+    return np.zeros(0, np.uint8) if colours is None else (255 * np.clip(colours, 0, 1) + 0.5).astype(np.uint8).ravel()
+
+
+def _plain(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _summary(scene: Scene) -> str:
+    mesh = scene.model.mesh
+    parts = [f"{mesh.n_vertices:,} vertices"]
+    for count, what in ((len(mesh.tets), "tetrahedra"), (len(mesh.triangles), "triangles"), (len(mesh.edges), "edges")):
+        if count:
+            parts.append(f"{count:,} {what}")
+            break
+    return ", ".join(parts)

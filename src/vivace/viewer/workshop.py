@@ -1,0 +1,67 @@
+"""A thread for what takes longer than a frame; the newest order wins."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable
+
+from ..errors import VivaceError
+
+Done = Callable[[], None]
+
+
+class Workshop:
+    """Makes things one after the other. `hand_over` takes what is done with them; `tell` is called when `busy` changes.
+
+    An order that another one has overtaken before it was begun is not made, and one that was overtaken while it was
+    made is not handed over.
+    """
+
+    def __init__(self, hand_over: Callable[[Done], None], tell: Done):
+        self._hand_over, self._tell = hand_over, tell
+        self._wanted: tuple[str, Callable[[], Done], Callable[[Exception], None]] | None = None
+        self._condition = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self.busy = ""
+
+    def order(self, label: str, make: Callable[[], Done], failed: Callable[[Exception], None]) -> None:
+        with self._condition:
+            self._wanted = label, make, failed
+            self.busy = label
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="vivace-workshop", daemon=True)
+                self._thread.start()
+            self._condition.notify()
+        self._tell()
+
+    def stop(self) -> None:
+        with self._condition:
+            thread, self._thread, self._wanted = self._thread, None, None
+            self._condition.notify()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=5)
+
+    def _work(self) -> None:
+        while True:
+            with self._condition:
+                while self._wanted is None:
+                    if self._thread is not threading.current_thread():
+                        return
+                    self._condition.wait()
+                _, make, failed = self._wanted
+                self._wanted = None
+            try:
+                done: Done | None = make()
+            except Exception as error:
+                if not isinstance(error, VivaceError):
+                    traceback.print_exc()
+                failed(error)
+                done = None
+            with self._condition:
+                newest = self._wanted is None
+                if newest:
+                    self.busy = ""
+            if newest and done is not None:
+                self._hand_over(done)
+            self._tell()

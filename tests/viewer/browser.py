@@ -1,0 +1,80 @@
+"""A real browser for tests: Chromium without a screen, driven by Playwright; tests skip where there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# WebGL without a GPU, and no connections to the outside.
+FLAGS = (
+    *("--no-sandbox", "--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist", "--disable-quic"),
+    *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+SCREENSHOTS = Path(os.environ.get("VIVACE_SCREENSHOTS", "out/viewer"))
+
+
+def open_browser():
+    """(playwright, browser); skips the test where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip("there is no Chromium")
+    running = playwright.sync_playwright().start()
+    return running, running.chromium.launch(executable_path=found, args=list(FLAGS))
+
+
+class Page:
+    """A page with the app in it."""
+
+    def __init__(self, browser, viewer, **context):
+        self.viewer, self.errors = viewer, []
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context})
+        self.page = self.context.new_page()
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
+        self.page.goto(viewer.url)
+        self.until("!!window.vivace && window.vivace.ready")
+
+    def close(self):
+        self.context.close()
+
+    def until(self, script, seconds=30.0):
+        """Wait until a script gives something true; the page's policy forbids Playwright's own way."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            found = self.page.evaluate(script)
+            if found:
+                return found
+            time.sleep(0.03)
+        raise AssertionError(f"{script} did not come true within {seconds} s")
+
+    def frames(self, count=3):
+        """Let the page draw some more frames."""
+        self.page.evaluate("window.vivace.resetStats()")
+        self.until(f"window.vivace.frames >= {count}")
+
+    def at(self, vertex, view=0):
+        """Where a vertex is on the screen."""
+        return self.page.evaluate(f"window.vivace.project({vertex}, {view})")
+
+    def shoot(self, name):
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=str(SCREENSHOTS / f"{name}.png"))
+
+    def slide(self, control, value):
+        """Move a slider as a person would: to a value, with the events that go with it."""
+        self.page.evaluate(
+            """([id, value]) => {
+                const input = document.getElementById(id);
+                const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
+                set.call(input, value);
+                input.dispatchEvent(new Event("input", { bubbles: true }));
+                input.dispatchEvent(new Event("change", { bubbles: true }));
+            }""",
+            [control, str(value)],
+        )
