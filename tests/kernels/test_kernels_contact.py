@@ -11,12 +11,14 @@ import pytest
 from vivace.kernels.contact import (
     begin_contacts,
     begin_walls,
+    fall_asleep,
     keep_out,
     pull_contacts,
     pull_walls,
     push_contacts,
     push_contacts_apart,
     push_walls,
+    take_walls,
     visit_contacts,
 )
 from vivace.kernels.team import Job, Phase
@@ -489,3 +491,53 @@ def test_nothing_ends_behind_a_wall():
     once = np.isin(walls.vertices[:used], np.flatnonzero(np.bincount(walls.vertices[:used]) == 1))
     gap = np.einsum("mc,mc->m", wide(planes[:used, :3]), wide(walls.q[walls.vertices[:used], :3])) - planes[:used, 3]
     assert (gap[once] >= -8 * EPS32).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fall_asleep(seed):
+    """x = q where |x - q| < limit, the vertex is in a contact and nobody holds it."""
+    rng = np.random.default_rng(seed)
+    q = rng.normal(size=(200, 4)).astype(np.float32)
+    x = q + 0.01 * rng.normal(size=(200, 4)).astype(np.float32)
+    walls, pairs = rng.integers(0, 200, 60).astype(np.int32), rng.integers(0, 200, (20, 4)).astype(np.int32)
+    held = rng.random(200) < 0.2
+    touching = np.isin(np.arange(200), np.concatenate([walls, pairs.ravel()]))
+    still = touching & ~held & (np.linalg.norm((x - q)[:, :3].astype(np.float64), axis=1) < 0.015)
+    expected = np.where(still[:, None], q, x)
+    fall_asleep(q, x, walls, pairs, held, 0.015)
+    np.testing.assert_array_equal(x, expected)
+    assert 10 < still.sum() < 100
+
+
+@pytest.mark.parametrize("stiffness", [-1.0, 50.0])
+@pytest.mark.parametrize("room", [100, 5])
+def test_take_walls(room, stiffness):
+    """Those with n·s < gap, in order; gaps are min(gap, n·q + recovery); weights add up at their vertices."""
+    rng = np.random.default_rng(0)
+    n, m = 40, 60
+    q, s = rng.normal(size=(2, n, 4)).astype(np.float32)
+    vertices, rank = np.sort(rng.integers(0, n, m)).astype(np.int32), rng.permutation(n).astype(np.int32)
+    planes, friction = rng.normal(size=(m, 4)).astype(np.float32), rng.random((m, 2)).astype(np.float32)
+    planes[:, :3] /= np.linalg.norm(planes[:, :3], axis=1, keepdims=True)
+    diagonal = rng.uniform(1, 100, n)
+    to, to_planes, before = np.zeros(room, np.int32), *np.zeros((2, room, 4), np.float32)
+    to_friction, weights = np.zeros(2 * room, np.float32), np.zeros(room, np.float32)
+    lowered, added = np.zeros((m, 4), np.float32), np.zeros(n)
+    count = take_walls(
+        *(vertices, planes, friction, rank, q, s, diagonal, stiffness, np.float32(0.1)),
+        *(to, to_planes, before, to_friction, weights, lowered, added),
+    )
+    normals, points = planes[:, :3].astype(np.float64), q[vertices, :3].astype(np.float64)
+    gaps = np.minimum(planes[:, 3], (normals * points).sum(axis=1) + 0.1)
+    np.testing.assert_allclose(lowered, np.column_stack([planes[:, :3], gaps]), rtol=0, atol=8 * EPS32)
+    some = np.flatnonzero((normals * s[vertices, :3]).sum(axis=1) < planes[:, 3])
+    assert count == len(some)
+    some = some[:room]
+    k = len(some)
+    np.testing.assert_array_equal(to[:k], rank[vertices[some]])
+    np.testing.assert_array_equal(to_planes[:k], lowered[some])
+    np.testing.assert_array_equal(before[:k, :3], q[vertices[some], :3])
+    np.testing.assert_array_equal(to_friction[: 2 * k], friction[some].ravel())
+    expected = diagonal[vertices[some]] if stiffness < 0 else np.full(k, stiffness)
+    np.testing.assert_allclose(weights[:k], expected, rtol=2 * EPS32)
+    np.testing.assert_allclose(added, np.bincount(vertices[some], expected, minlength=n))

@@ -5,7 +5,7 @@ import { effect, signal } from "@preact/signals";
 import type { FrameData } from "../messages";
 import { frame, pace as storePace, type Pace } from "../store";
 
-const PAUSE = 125; // ms
+const PAUSE = 250; // ms
 
 export const slowFrame = signal<FrameData | null>(null);
 export const slowPace = signal<Pace>({ fps: 0, latency: null });

@@ -9,6 +9,8 @@ export interface Look {
   above: Color;
   below: Color;
   floor: Color;
+  /** Instead of all three, where drawing is dear. */
+  plain: Color;
   /** What the floor looks like in the shade, and how deep the shade is. */
   shade: Color;
   shadow: number;
@@ -31,6 +33,7 @@ export const LOOKS: Record<Theme, Look> = {
     above: new Color("#e4e9ef"),
     below: new Color("#f7f6f3"),
     floor: new Color("#fbfaf7"),
+    plain: new Color("#eef0f2"),
     shade: new Color("#4a4650"),
     shadow: 0.62,
     body: new Color("#3f7fbf"),
@@ -49,6 +52,7 @@ export const LOOKS: Record<Theme, Look> = {
     above: new Color("#0f1318"),
     below: new Color("#1d232b"),
     floor: new Color("#2a313b"),
+    plain: new Color("#1a2028"),
     shade: new Color("#05070a"),
     shadow: 0.75,
     body: new Color("#4f95d8"),

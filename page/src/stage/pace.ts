@@ -69,9 +69,10 @@ export class Sharpness {
   #settled = 0;
   #raises = 2; // then it stays: going to and fro would be worse than either
 
-  constructor(device: number) {
-    const most = Math.min(device, 2);
-    this.#steps = [most, 1, 0.75].filter((ratio, k) => k === 0 || ratio < most);
+  /** `frugal`: the processor draws, and every pixel counts. */
+  constructor(device: number, frugal: boolean) {
+    const most = Math.min(device, frugal ? 0.8 : 2);
+    this.#steps = [most, 1, 0.75, 0.6].filter((ratio, k) => k === 0 || ratio < most);
   }
 
   get ratio(): number {

@@ -21,17 +21,19 @@ export class Stage {
   readonly camera = new PerspectiveCamera(40, 1, 0.01, 100);
   readonly #canvas: HTMLCanvasElement;
   readonly #renderer: WebGLRenderer;
-  readonly #world = new World();
+  readonly #world: World;
   readonly #hands: Hands;
   readonly #eye: Eye;
-  readonly #sharpness = new Sharpness(window.devicePixelRatio);
+  readonly #sharpness: Sharpness;
   #pending: Message<FrameData> | null = null;
   #asked: number | null = null;
   #views = 1;
   #shown = false;
 
-  constructor(canvas: HTMLCanvasElement, renderer: WebGLRenderer) {
+  constructor(canvas: HTMLCanvasElement, renderer: WebGLRenderer, frugal: boolean) {
     this.#canvas = canvas;
+    this.#world = new World(frugal);
+    this.#sharpness = new Sharpness(window.devicePixelRatio, frugal);
     this.#renderer = renderer;
     renderer.autoClear = false;
     // First the hands, then the camera: a pointer that holds something must not turn the view as well.

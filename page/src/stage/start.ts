@@ -25,7 +25,7 @@ declare global {
 
 const WITHOUT = "This browser gives the page no WebGL 2, so the bodies cannot be drawn. The panel still works.";
 
-/** Whether the processor draws; smoothing edges then costs as much as all the rest. */
+/** Whether the processor draws; smoothing edges and a backdrop then cost more than all the rest. */
 function withoutCard(): boolean {
   const gl = document.createElement("canvas").getContext("webgl2");
   const info = gl?.getExtension("WEBGL_debug_renderer_info");
@@ -39,11 +39,12 @@ export function startStage(): Stage | null {
   const canvas = document.querySelector<HTMLCanvasElement>("canvas#view");
   if (!canvas) throw new Error("the page has no canvas#view");
   let renderer: WebGLRenderer;
+  const frugal = withoutCard();
   try {
     // Made here and not by the renderer, which would ask for alpha: nothing shines through, so nothing need be blended.
     const context = canvas.getContext("webgl2", {
       alpha: false,
-      antialias: !withoutCard(),
+      antialias: !frugal,
       depth: true,
       stencil: false,
       powerPreference: "high-performance",
@@ -60,7 +61,7 @@ export function startStage(): Stage | null {
     notify("error", WITHOUT);
     return null;
   }
-  const stage = new Stage(canvas, renderer);
+  const stage = new Stage(canvas, renderer, frugal);
   window.vivace = {
     fps: () => stage.pace.fps(),
     get latencies() {

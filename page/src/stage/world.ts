@@ -16,6 +16,7 @@ import { Strings } from "./strings";
 
 const VIEWS = 2;
 const GROUND_REACH = 4; // in distances of the scene's own view
+const SHADOW_PAUSE = 45; // ms
 const MUCH_LARGER = 4; // scenery so many times the bodies' size keeps its shadow to itself
 
 export class World {
@@ -24,17 +25,22 @@ export class World {
   readonly #strings = new Strings();
   readonly #shades = Array.from({ length: VIEWS }, () => new Shade());
   readonly #stale = new Array<boolean>(VIEWS).fill(true);
+  readonly #castAt = new Array<number>(VIEWS).fill(-Infinity);
   readonly #up = new Vector3(0, 1, 0);
   readonly #key = KEY.clone();
   #ground: GroundFrame | null = null;
   #bodies: Body[] = [];
   #scenery: Scenery | null = null;
+  readonly #frugal: boolean;
   #theme: Theme = "light";
   #pixel = 1;
   picker: Picker | null = null;
 
-  constructor() {
+  /** `frugal`: the processor draws, for which a backdrop costs as much as the bodies; it gets a plain one. */
+  constructor(frugal: boolean) {
     this.scene.matrixWorldAutoUpdate = true;
+    this.#frugal = frugal;
+    this.#backdrop.mesh.visible = !frugal;
     this.scene.add(this.#backdrop.mesh, ...this.#shades.map((shade) => shade.mesh), this.#strings.group);
     this.dress("light", 1);
   }
@@ -101,13 +107,20 @@ export class World {
     this.#bodies.forEach((body, other) => (body.group.visible = other === k));
     this.#strings.tie(hands, this.positions(k));
     this.#shades.forEach((shade, other) => (shade.mesh.visible = this.#ground !== null && other === k));
-    if (this.#ground && this.#stale[k] && this.#bodies[k]) this.#shadow(k, this.#ground);
-    renderer.clear(false, true, false); // the backdrop covers every pixel
+    if (this.#ground && this.#bodies[k] && this.#isStale(k)) this.#shadow(k, this.#ground);
+    if (this.#frugal) renderer.setClearColor(LOOKS[this.#theme].plain);
+    renderer.clear(this.#frugal, true, false); // a backdrop covers every pixel
     renderer.render(this.scene, camera);
+  }
+
+  /** A shadow this soft may lag behind by a frame. */
+  #isStale(k: number): boolean {
+    return this.#stale[k] && performance.now() - this.#castAt[k] > SHADOW_PAUSE;
   }
 
   #shadow(k: number, ground: GroundFrame): void {
     this.#stale[k] = false;
+    this.#castAt[k] = performance.now();
     const body = this.#bodies[k];
     const box: Box3 = body.box.clone();
     const size = box.getSize(new Vector3()).length();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels.contact import fall_asleep
 from ..mesh import Mesh
 from .contacts import Contacts, PairContacts, WallContacts
 from .settings import Collisions
@@ -49,10 +50,5 @@ class Detector:
 
     def _sleep(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray) -> None:
         """What few iterations leave of the constraints would keep a heap creeping for ever [macklin2014]."""
-        touching = np.zeros(len(x), bool)
-        touching[contacts.walls.vertices] = True
-        touching[contacts.pairs.vertices.ravel()] = True
-        some = np.flatnonzero(touching & ~held)
-        moved = (x[some] - q[some])[:, :3]
-        still = some[np.einsum("nc,nc->n", moved, moved) < (self.settings.sleep * self.settings.thickness) ** 2]
-        x[still] = q[still]
+        limit = self.settings.sleep * self.settings.thickness
+        fall_asleep(q, x, contacts.walls.vertices, contacts.pairs.vertices, held, limit)

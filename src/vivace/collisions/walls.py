@@ -102,6 +102,7 @@ class Walls:
         `recovery` (m) at most. Returns how many were moved. `held`: those that are left alone.
         """
         some = kernels.may_enter(self._sizes, self._shape, self._bounds, q, x, held)
+        some = some[self._in_danger(q[some, :3], x[some, :3])]
         if not len(some):
             return 0
         if self._checking is None:
@@ -119,6 +120,13 @@ class Walls:
             x[where[deep], :3] += depth[deep, None] * n[deep]
             moved[which[deep]] = True
         return int(np.count_nonzero(moved))
+
+    def _in_danger(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Which (m, 3) end close to a surface or below it, or have come a way on which they may have passed through."""
+        danger = np.einsum("nx,nx->n", x - q, x - q) > self.thickness**2
+        for collider in self.colliders if len(x) else ():
+            danger |= collider.distance(x.astype(np.float64)) < 0.5 * self.thickness
+        return danger
 
     def __reduce__(self) -> tuple:
         return Walls, (self.colliders, self.thickness, self.friction)  # a job holds addresses; a copy makes its own

@@ -172,6 +172,26 @@ def push_walls(table, begin, end, iteration):
         store4(q, v, x)
 
 
+@njit(cache=True, nogil=True)
+def fall_asleep(q, x, walls, pairs, held, limit):
+    """Vertices in contact that a step would move by less than `limit` (m), and that nobody holds, stay at q."""
+    touching = np.zeros(len(x), np.bool_)
+    for v in walls:
+        touching[v] = True
+    for c in range(pairs.shape[0]):
+        for k in range(4):
+            touching[pairs[c, k]] = True
+    for v in range(len(x)):
+        if touching[v] and not held[v]:
+            square = np.float32(0.0)
+            for axis in range(3):
+                moved = x[v, axis] - q[v, axis]
+                square += moved * moved
+            if square < limit * limit:
+                for lane in range(4):
+                    x[v, lane] = q[v, lane]
+
+
 # --- projective dynamics --------------------------------------------------------------------------------------------
 # The table of a pass: vertices, coefficients, planes, before, friction, weights, slots, q, out, how many contacts.
 
@@ -227,6 +247,38 @@ def pull_walls(table, begin, end, iteration):
         x = xyz4(load4(q, at(vertices, c)))
         force = pull(x, load4(planes, c), load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
         store4(out, at(slots, c), at(weights, c) * (x + force))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def take_walls(
+    vertices, planes, friction, rank, previous, start, diagonal, stiffness, recovery, to, to_planes, to_before,
+    to_friction, to_weights, lowered, added,
+):  # fmt: skip
+    """The contacts that `start` violates into the arrays of the passes, in the order given; returns how many there are.
+
+    `lowered` gets the planes of all: a gap that is violated at `previous` already recovers by so many metres a step.
+    `added` gets the weights, a stiffness (N/m) or, if that is negative, the diagonal of the vertex.
+    """
+    count, room = 0, to_planes.shape[0]
+    for c in range(len(vertices)):
+        v = vertices[c]
+        nx, ny, nz, gap = planes[c, 0], planes[c, 1], planes[c, 2], planes[c, 3]
+        there = nx * previous[v, 0] + ny * previous[v, 1] + nz * previous[v, 2]
+        least = min(gap, there + recovery)
+        lowered[c, 0], lowered[c, 1], lowered[c, 2], lowered[c, 3] = nx, ny, nz, least
+        if nx * start[v, 0] + ny * start[v, 1] + nz * start[v, 2] >= gap:
+            continue
+        if count < room:
+            to[count] = rank[v]
+            for axis in range(3):
+                to_planes[count, axis], to_before[count, axis] = planes[c, axis], previous[v, axis]
+            to_planes[count, 3] = least
+            to_friction[2 * count], to_friction[2 * count + 1] = friction[c, 0], friction[c, 1]
+            weight = diagonal[v] if stiffness < 0 else stiffness
+            to_weights[count] = weight
+            added[v] += weight
+        count += 1
+    return count
 
 
 @phase_kernel

@@ -7,11 +7,13 @@ from ..collisions import furniture
 from ..collisions.fields import Plane
 from ..materials import Cloth
 from ..model import Model
+from ..solvers import Budget
 from .papers import sheet_thickness
 from .scene import SCENES, Scene
 
 HIGH, WIDE, TOP = 0.5, 0.62, 0.04  # of a table: its height, width and thickness of its top, in sides of the cloth
 LINED = 10.0
+STEADY = 8  # iterations: as many in every frame, or what they leave of gravity would shake what hangs
 SLEEP = 0.5  # what few iterations a frame leave would keep its folds moving over the edge
 
 
@@ -45,7 +47,8 @@ def tablecloth(
     sheet = sheet.transformed(translate=(0, HIGH * side + 1.5 * thickness, 0))
     model = Model.of(sheet, Cloth(density, stretch, LINED * bend), air=air)
     model = model.collide([Plane(), top], thickness=thickness, friction=friction, itself=itself, sleep=SLEEP)
-    return Scene("tablecloth", model, time_step, frames=180, view=(0.8, 0.45, 1.0))
+    budget = Budget(ms=8.0, iterations=STEADY)
+    return Scene("tablecloth", model, time_step, budget=budget, frames=180, view=(0.8, 0.45, 1.0))
 
 
 @SCENES.register("hanging-cloth")

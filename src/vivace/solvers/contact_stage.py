@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..collisions.contacts import Contacts, WallContacts
+from ..collisions.contacts import Contacts, PairContacts
 from ..kernels.assemble import list_corners
-from ..kernels.contact import begin_contacts, begin_walls, keep_out, pull_contacts, pull_walls
+from ..kernels.contact import begin_contacts, keep_out, pull_contacts, pull_walls, take_walls
 from ..kernels.local import gather
 from ..kernels.team import Job, Phase
 
@@ -50,39 +50,45 @@ class ContactStage:
         `diagonal`: of Y without contacts, in the order of the mesh. By default a contact is as stiff as the vertices it
         moves: stiffer, and vertices that slide would be held back by the projections' lag; softer, and they sink in.
         """
-        parts = [self._active(contacts.pairs, start, True), self._active(contacts.walls, start, False)]
-        self._near = self.rank[contacts.walls.vertices], self._lowered(contacts.walls, previous, contacts.recovery)
-        if not self.touched and not any(len(part[0]) for part in parts):
+        walls, pairs = contacts.walls, self._active(contacts.pairs, start)
+        added, lowered = np.zeros(len(self.rank)), np.empty_like(walls.planes)
+        to = self._walls
+        soft = -1.0 if stiffness is None else float(stiffness)
+        count = take_walls(
+            *(walls.vertices, walls.planes, walls.friction, self.rank, previous, start, diagonal, soft),
+            *(np.float32(contacts.recovery), to[0], to[2], to[3], to[4], to[5], lowered, added),
+        )
+        self._near = self.rank[walls.vertices], lowered
+        touching = count > 0 or len(pairs[0]) > 0
+        if not self.touched and not touching:
             return None
-        self.full = any(len(part[0]) > self.room for part in parts)
-        self.touched = any(len(part[0]) > 0 for part in parts)
-        recovery, added, corners = np.array([contacts.recovery], np.float32), np.zeros(len(self.rank)), []
-        for arrays, (vertices, a, planes, friction), kernel in zip(
-            (self._pairs, self._walls), parts, (begin_contacts, begin_walls), strict=True
-        ):
-            count = min(len(vertices), self.room)
-            vertices, a = vertices[:count], a[:count]
-            share = np.abs(a) / np.abs(a).sum(axis=1, keepdims=True)
-            weights = (share * diagonal[vertices]).sum(axis=1) if stiffness is None else np.full(count, stiffness)
-            arrays[7][0] = count
-            arrays[0][: vertices.size], arrays[1][: a.size] = self.rank[vertices].ravel(), a.ravel()
-            arrays[2][:count], arrays[4][: 2 * count], arrays[5][:count] = (
-                planes[:count],
-                friction[:count].ravel(),
-                weights,
-            )
-            if count:
-                flat = np.ascontiguousarray(vertices.ravel())
-                table = (flat, arrays[1], arrays[2], arrays[3], arrays[4], arrays[4], previous, recovery)
-                Job([Phase(kernel, table, 0, count)], self.threads).run()
-            majorant = weights[:, None] * np.abs(a) * np.abs(a).sum(axis=1, keepdims=True)
-            added += np.bincount(vertices.ravel(), majorant.ravel(), minlength=len(added))
-            corners.append(self.rank[vertices].ravel())
-        starts, _, places = list_corners(np.concatenate(corners).astype(np.int32), len(self.rank))
+        self.touched, self.full = touching, max(count, len(pairs[0])) > self.room
+        to[7][0] = count = min(count, self.room)
+        corners = self._load_pairs(pairs, previous, diagonal, stiffness, contacts.recovery, added)
+        starts, _, places = list_corners(np.concatenate([corners, to[0][:count]]), len(self.rank))
         self._slot_at[:] = starts
-        self._pairs[6][: len(corners[0])] = places[: len(corners[0])]
-        self._walls[6][: len(corners[1])] = places[len(corners[0]) :]
+        self._pairs[6][: len(corners)] = places[: len(corners)]
+        to[6][:count] = places[len(corners) :]
         return added
+
+    def _load_pairs(self, found, previous, diagonal, stiffness, recovery, added) -> np.ndarray:
+        """Take the contacts between surfaces, adding to `added`; returns their corners in the order of the layout."""
+        arrays, (vertices, a, planes, friction) = self._pairs, found
+        arrays[7][0] = count = min(len(vertices), self.room)
+        if not count:
+            return np.zeros(0, np.int32)
+        vertices, a = vertices[:count], np.abs(a[:count])
+        reach = a.sum(axis=1, keepdims=True)
+        weights = (a / reach * diagonal[vertices]).sum(axis=1) if stiffness is None else np.full(count, stiffness)
+        arrays[0][: vertices.size], arrays[1][: a.size] = self.rank[vertices].ravel(), found[1][:count].ravel()
+        arrays[2][:count], arrays[4][: 2 * count] = planes[:count], friction[:count].ravel()
+        arrays[5][:count] = weights
+        flat, rate = np.ascontiguousarray(vertices.ravel()), np.array([recovery], np.float32)
+        table = (flat, arrays[1], arrays[2], arrays[3], arrays[4], arrays[4], previous, rate)
+        Job([Phase(begin_contacts, table, 0, count)], self.threads).run()
+        majorant = weights[:, None] * a * reach
+        added += np.bincount(vertices.ravel(), majorant.ravel(), minlength=len(added))
+        return self.rank[vertices].ravel()
 
     def keep_out(self) -> list[Phase]:
         """After the last sweep: nothing ends behind a wall, however few there were [fratarcangeli2018, section 2.3].
@@ -93,18 +99,10 @@ class ContactStage:
         return [Phase(keep_out, (*self._near, self._q, count), 0, int(count[0]), serial=True)] if count[0] else []
 
     @staticmethod
-    def _lowered(walls: WallContacts, previous: np.ndarray, recovery: float) -> np.ndarray:
-        """All planes (c, 4), as `begin_walls` makes them: those that are violated already recover step by step."""
-        planes = walls.planes.copy()
-        there = np.einsum("cx,cx->c", planes[:, :3], previous[walls.vertices, :3])
-        planes[:, 3] = np.minimum(planes[:, 3], there + np.float32(recovery))
-        return planes
-
-    @staticmethod
-    def _active(listed, start: np.ndarray, pairs: bool) -> tuple[np.ndarray, ...]:
-        """Contacts that `start` violates: vertices (c, k), coefficients (c, k), planes, friction."""
-        vertices = listed.vertices if pairs else listed.vertices[:, None]
-        a = listed.coefficients if pairs else np.ones((len(listed), 1), np.float32)
-        z = np.einsum("ck,ckx->cx", a, start[vertices, :3])
+    def _active(listed: PairContacts, start: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Contacts that `start` violates: vertices (c, 4), coefficients (c, 4), planes, friction."""
+        if not len(listed):
+            return listed.vertices, listed.coefficients, listed.planes, listed.friction
+        z = np.einsum("ck,ckx->cx", listed.coefficients, start[listed.vertices, :3])
         some = np.einsum("cx,cx->c", z, listed.planes[:, :3]) < listed.planes[:, 3]
-        return vertices[some], a[some], listed.planes[some], listed.friction[some]
+        return listed.vertices[some], listed.coefficients[some], listed.planes[some], listed.friction[some]
