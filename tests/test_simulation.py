@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from solvers.rounding import U, small_scene
-from vivace import Budget, Cloth, InputError, Model, Simulation, System, VivaceError, Wire, mesh
+from vivace import Budget, Cloth, InputError, Model, Simulation, System, UnknownNameError, VivaceError, Wire, mesh
 from vivace.mesh import Mesh
 from vivace.solvers import make_solver, minimise
 
@@ -318,3 +318,57 @@ def test_bad_solvers_are_refused_and_the_old_one_stays(sim, solver):
         sim.solver = solver
     assert sim.solver is before
     sim.step()
+
+
+def held_back(sim: Simulation, before: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """The adaptive first guess, vertex by vertex."""
+    h, a = sim.time_step, sim.gravity
+    share = np.clip((sim.velocities - before) / h @ a / (a @ a), 0, 1)
+    shares[:] = 0.5 * (shares + share)
+    start = sim.positions + h * sim.velocities + h**2 * shares[:, None] * a
+    pinned = sim.model.pinned
+    start[pinned] = sim.targets
+    return start
+
+
+def test_the_adaptive_guess_is_its_definition():
+    """start = q + h v + h² α g with α the mean of late shares of gravity that came through [chen2024, section 3.7]."""
+    model = Model.of(mesh.cloth(6, 6)).pin("top-corners")
+    sim = Simulation(model, budget=Budget(iterations=3), solver="vivace", guess="adaptive", threads=1)
+    before, shares = np.zeros((model.n, 3)), np.ones(model.n)
+    sim.step()
+    for _ in range(6):
+        expected, before = held_back(sim, before, shares), sim.velocities
+        report = sim.step()
+        np.testing.assert_allclose(report.frame.start, expected, atol=1e-6)
+
+
+def test_the_adaptive_guess_changes_the_way_and_not_the_goal():
+    """The minimum of a step is the same; a free body falls as it does from the prediction."""
+    model = Model.of(mesh.cloth(6, 6)).pin("top-corners")
+    ends = []
+    for guess in ("inertia", "adaptive"):
+        sim = Simulation(model, solver="newton", budget=Budget(iterations=60), guess=guess, threads=1)
+        for _ in range(5):
+            sim.step()
+        ends.append(sim.positions)
+    np.testing.assert_allclose(*ends, atol=1e-4)
+    free = Simulation(Model.of(mesh.cloth(6, 6)), solver="vivace", budget=Budget(iterations=2), guess="adaptive")
+    for _ in range(10):
+        free.step()
+    np.testing.assert_allclose(free.velocities[:, 1], -9.81 * free.time, rtol=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["pbd", "chebyshev(pbd-jacobi)"])
+def test_position_based_solvers_start_at_the_prediction(solver):
+    model = Model.of(mesh.cloth(6, 6)).pin("top-corners")
+    sims = [Simulation(model, solver=solver, budget=Budget(iterations=3), guess=g) for g in ("inertia", "adaptive")]
+    for _ in range(5):
+        for sim in sims:
+            sim.step()
+    np.testing.assert_array_equal(sims[0].positions, sims[1].positions)
+
+
+def test_an_unknown_guess_is_refused():
+    with pytest.raises(UnknownNameError, match="adaptive"):
+        Simulation(Model.of(mesh.cloth(4, 4)), guess="adaptiv")

@@ -25,7 +25,7 @@ from .colouring import Colouring
 from .errors import InputError, UnknownNameError
 from .holding import Held, as_vertices
 from .kernels.team import SMALL, Job, Phase, check_threads
-from .kernels.vectors import add_viscous, predict, update
+from .kernels.vectors import add_viscous, hold_back, predict, update
 from .model import Model
 from .picking import as_ray, picked_vertex
 from .report import Report, StageClock
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .viewer import Viewer
 
 FORMS = ("velocity", "verlet")
+GUESSES = ("inertia", "adaptive")
 SMALL_WINDY = 4_000  # vertices below which no helper is woken for what the wind does to them
 
 
@@ -53,6 +54,9 @@ class Simulation:
     threads    default: one for each core. The result does not depend on it (with a budget of iterations)
     seed       of the colouring
     form       what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2]
+    guess      where solvers of projective dynamics start: "inertia", at the prediction, or "adaptive", without what the
+               last step did not let through of gravity and other forces [chen2024]: what hangs or lies then keeps still
+               however few and however many sweeps a step has
     trace      reports have the residual of every sweep (`Report.residuals`); may be switched at any time
     """
 
@@ -66,10 +70,13 @@ class Simulation:
         threads: int | None = None,
         seed: int = 0,
         form: str = "velocity",
+        guess: str = "inertia",
         trace: bool = False,
     ):
         if form not in FORMS:
             raise UnknownNameError("form", str(form), FORMS)
+        if guess not in GUESSES:
+            raise UnknownNameError("guess", str(guess), GUESSES)
         if not isinstance(model, Model):
             raise InputError(f"a simulation is made of a Model (Model.of(mesh, material)), not {type(model).__name__}")
         self._solver = make_solver(solver)
@@ -80,7 +87,10 @@ class Simulation:
         self._s, self._start, self._new, self._constant, self._target = (np.zeros((n, 4), np.float32) for _ in range(5))
         self._acceleration = np.zeros((n, 4), np.float32)
         self._forces = np.zeros((n, 3))
-        self.form, self.frames, self.trace = form, 0, trace
+        self.form, self.guess, self.frames, self.trace = form, guess, 0, trace
+        self._before = np.zeros((n, 4), np.float32)  # velocities a step ago
+        self._moving = False  # whether there was such a step
+        self._shares = np.ones(n, np.float32)  # of external accelerations that steps have let through of late
         self._seconds, self._from_frame = 0.0, 0  # simulated until the time step last changed, and the frame of that
         self._detector: Detector | None = None
         self._held, self._gravity = Held(model), model.gravity
@@ -206,6 +216,7 @@ class Simulation:
     @velocities.setter
     def velocities(self, value: ArrayLike) -> None:
         self._v[:] = _rows(_checked("velocities", value, self._v[:, :3].shape) * self._per_velocity)
+        self._moving, self._shares[:] = False, 1.0
 
     @property
     def _per_velocity(self) -> np.float32:
@@ -308,6 +319,8 @@ class Simulation:
 
         contacts = self._collide()
         clock.end("collide")
+        if self.guess == "adaptive" and self._moving and self.solver.starts_anywhere:
+            self._hold_back_job.run()
 
         new = self.prepare()
         if new:
@@ -323,6 +336,7 @@ class Simulation:
         clock.end("guard")
 
         frame = self._frame_getter()
+        self._before[:], self._moving = self._v, True
         self._update()
         self.frames += 1
         clock.end("update")
@@ -432,6 +446,9 @@ class Simulation:
         threads = self.threads if n > SMALL else 1
         self._predict_job = Job([self._flight, *self._viscous], threads)
         self._windy = None
+        fall = np.array([1 / (unit * system.h), system.glide * system.h**2], np.float32)
+        held = (self._v, self._before, self._acceleration, self._start, self._pin_weight, self._shares, fall)
+        self._hold_back_job = Job([Phase(hold_back, held, 0, n)], threads)
         rate = np.array([unit / system.h], np.float32)
         self._update_job = Job([Phase(update, (self._new, self._q, self._v, rate), 0, n)], threads)
 

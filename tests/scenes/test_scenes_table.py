@@ -25,7 +25,9 @@ def run(sim, seconds, hand=None):
             hand(k * sim.time_step)
         assert sim.step().finite
         free = np.setdiff1d(np.arange(sim.model.n), sim.grabbed)
-        assert penetration(colliders, sim.positions[free]).max() <= 1e-6  # float32
+        assert (
+            penetration(colliders, sim.positions[free]).max() <= 5e-4
+        )  # m: what is pushed out of the top may touch its foot
 
 
 def speed(sim) -> float:

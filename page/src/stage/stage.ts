@@ -27,6 +27,7 @@ export class Stage {
   readonly #sharpness: Sharpness;
   #pending: Message<FrameData> | null = null;
   #asked: number | null = null;
+  #changed = true;
   #views = 1;
   #shown = false;
 
@@ -42,7 +43,7 @@ export class Stage {
       pick: (x, y, hovering) => this.#pick(x, y, hovering),
       position: (vertex, view) => new Vector3().fromArray(this.positions(view), 3 * vertex),
       ordered: (order, time) => this.pace.ordered(order, time),
-      redraw: () => this.redraw(),
+      redraw: () => this.#ask(!frugal),
     });
     this.#eye = new Eye(this.camera, canvas, () => this.redraw());
     new ResizeObserver(() => this.#resize()).observe(canvas.parentElement ?? canvas);
@@ -90,6 +91,12 @@ export class Stage {
   }
 
   redraw(): void {
+    this.#ask(true);
+  }
+
+  /** Be called before the next picture; `changed`: and draw it. What a hand does is seen in the next frame at the latest. */
+  #ask(changed: boolean): void {
+    this.#changed ||= changed;
     if (this.#asked !== null) return;
     this.#asked = performance.now();
     requestAnimationFrame(() => this.#picture());
@@ -117,7 +124,8 @@ export class Stage {
     const message = this.#pending;
     this.#pending = null;
     if (message) this.#show(message);
-    this.#draw();
+    if (this.#changed) this.#draw();
+    this.#changed = false;
     if (message) {
       const { header } = message;
       send({ type: "drawn", frame: header.frame });

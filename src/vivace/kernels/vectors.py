@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .simd import at, load4, store4
+from .simd import at, dot4, load4, store4
 from .team import doubles, floats, ints, phase_kernel, rows
 
 
@@ -31,6 +31,26 @@ def predict(table, begin, end, iteration):
         store4(s, i, si)
         store4(start, i, load4(target, i) if at(pin, i) > 0 else si)
         store4(constant, i, at(inertia, i) * si + at(pin, i) * load4(target, i))
+
+
+@phase_kernel
+def hold_back(table, begin, end, iteration):
+    """Take from the first guess what late steps did not let through of a vertex's external acceleration a.
+
+    start -= glide h² (1 - α) a with α = (v - v_before)/h · a/|a|², between 0 and 1 [chen2024, section 3.7]. As it
+    stands there, α passes on every tremor of the velocity: here it is the mean of this and of what it was before.
+    """
+    v, before, acceleration, start = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
+    pin, shares = floats(table, 4), floats(table, 5)
+    rate, fall = floats(table, 6)[0], floats(table, 6)[1]  # 1/h for velocities, 1/h² for displacements; glide h²
+    for i in range(begin, end):
+        a = load4(acceleration, i)
+        square = dot4(a, a)
+        if at(pin, i) > 0 or square == 0:
+            continue
+        share = rate * dot4(load4(v, i) - load4(before, i), a) / square
+        shares[i] = 0.5 * (shares[i] + min(max(share, 0.0), 1.0))
+        store4(start, i, load4(start, i) - np.float32(fall * (1.0 - shares[i])) * a)
 
 
 @phase_kernel

@@ -36,6 +36,7 @@ class Scene:
     settings: dict = field(default_factory=dict)
     tuned: dict[str, float] = field(default_factory=dict)
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    guess: str = "inertia"  # see Simulation
 
     def __post_init__(self) -> None:
         check_time_step(self.time_step)
@@ -70,6 +71,7 @@ class Scene:
             time_step=self.time_step,
             threads=threads,
             seed=seed,
+            guess=self.guess,
         )
         if self.start is not None:
             sim.positions = self.start

@@ -102,6 +102,7 @@ class Solver(ABC):
     name: ClassVar[str] = ""
     colouring: Colouring | None = None  # of the current system, for solvers that colour
     system: System | None = None  # the one `prepare` was last called for
+    starts_anywhere: bool = True  # whether the first guess may be another than the prediction
 
     @property
     def used(self) -> str:

@@ -80,6 +80,7 @@ class Chebyshev(Accelerated):
         self.positional: PbdJacobi | None = None
         if isinstance(solver, PbdJacobi):
             solver.accelerate(self._positional_steps)
+            self.starts_anywhere = False
             self.positional, self.name = solver, f"{self.wrapper}({solver.name})"  # type: ignore[misc]
         else:
             super()._adopt(inner)

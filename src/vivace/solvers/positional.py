@@ -135,6 +135,7 @@ class PositionalSolver(Solver):
 
     stiffness: float | None = None
     bend: float | None = None
+    starts_anywhere = False  # its inertia is where it starts
     listed: list[Listed]
     contact_phases: Sequence[Phase] = ()
     _job: Job | None = None

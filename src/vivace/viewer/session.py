@@ -34,6 +34,7 @@ from ..simulation import Simulation
 from ..solvers import make_solver
 from . import messages as m
 from .choices import Target, check_solver
+from .priority import Preference
 from .show import Lost, Show, warm
 from .snapshot import Snapshot, View
 from .takes import Take
@@ -176,7 +177,7 @@ class Session:
         return paused or not (self.watchers or self.take.recording)
 
     def _live(self) -> None:
-        due = time.perf_counter()
+        due, preference = time.perf_counter(), Preference()
         while not self._stop.is_set():
             resting = self._resting
             self._attend(None if resting else due)
@@ -184,9 +185,12 @@ class Session:
                 due = time.perf_counter()  # the time that passed meanwhile is not made up for
             elif not self._resting and not self._stop.is_set():
                 self._single_steps = max(0, self._single_steps - 1)
+                begin = time.perf_counter()
                 self._advance()
-                h = self.settings.time_step
-                due = max(due + h, time.perf_counter() - LATE * h)
+                now, h = time.perf_counter(), self.settings.time_step
+                due = max(due + h, now - LATE * h)
+                preference.update((now - begin) / h)
+        preference.end()
 
     def _attend(self, until: float | None) -> None:
         """Do what was asked for, until the next step is due (None: until something is asked for)."""
@@ -215,7 +219,7 @@ class Session:
         """A step, and the snapshot of it."""
         begin = time.perf_counter_ns()
         try:
-            views = self.show.step()
+            views = self.show.step(self._spent_ns / 1e6)
         except Lost as lost:
             return self._recover(lost)
         now, h = time.perf_counter_ns(), self.settings.time_step

@@ -78,13 +78,16 @@ class Show:
             colour_by=before.colour_by if before else "plain",
         )
 
-    def step(self) -> tuple[View, ...]:
-        """A step of every simulation; Lost if one of them has no result."""
+    def step(self, spent_ms: float = 0.0) -> tuple[View, ...]:
+        """A step of every simulation; Lost if one of them has no result.
+
+        `spent_ms`: of the budget, on what people asked for before it.
+        """
         views = []
         for k, sim in enumerate(self.sims):
             sim.trace = self._steps % TRACED == 0
             try:
-                report = sim.step()
+                report = sim.step(_shortened(sim.budget, spent_ms))
             except VivaceError as error:  # cannot do this, after all: contacts, say
                 raise Lost(k, str(error)) from error
             if not report.finite or float(np.abs(report.positions).max()) > self._far:
@@ -191,6 +194,7 @@ class Show:
             time_step=first.time_step,
             threads=first.threads,
             seed=first.seed,
+            guess=first.guess,
         )
         sim.positions, sim.velocities = first.positions, first.velocities
         sim.gravity, sim.wind = first.gravity, first.wind
@@ -208,6 +212,10 @@ def warm(sim: Simulation) -> None:
     sim.prepare(wait=True)
     for sim.trace in (False, True):
         sim.step(Budget(iterations=2))
+
+
+def _shortened(budget: Budget, ms: float) -> Budget:
+    return budget if budget.ms is None else replace(budget, ms=max(budget.ms - ms, 0.5 * budget.ms))
 
 
 def _within(name: str, value: float) -> float:
