@@ -80,7 +80,7 @@ def serve(pipe, resolution: int, parameters: dict) -> None:
 
 @contextmanager
 def shown(chromium, resolution: int, **parameters) -> Iterator:
-    """A viewer with a page that looks on; the function that it yields tells what the physics did since the last time."""
+    """A viewer with a page that looks on, and a function that tells what the physics did since it was last called."""
     context = multiprocessing.get_context("spawn")
     pipe, other = context.Pipe()
     process = context.Process(target=serve, args=(other, resolution, parameters))

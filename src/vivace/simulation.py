@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 FORMS = ("velocity", "verlet")
 GUESSES = ("inertia", "adaptive")
+PRESSED = np.float32(0.1)  # share of gravity that the adaptive guess leaves to what touches; more makes edges tremble
 SMALL_WINDY = 4_000  # vertices below which no helper is woken for what the wind does to them
 
 
@@ -292,7 +293,7 @@ class Simulation:
     def view(self, *, name: str = "simulation", browser: bool | None = None, **options) -> Viewer:
         """Show this simulation in the browser while it runs: look, grab, change. In a notebook the page is the result.
 
-        `browser`: open one (default: unless in a notebook). Options are those of `vivace.viewer.Viewer`: host, port, ...
+        `browser`: open one (default: unless in a notebook). Options: those of `vivace.viewer.Viewer`, host, port, ...
         It runs until `stop()` of what is returned is called; from then on it is yours to step again.
         """
         from .viewer import view_simulation
@@ -320,7 +321,7 @@ class Simulation:
         contacts = self._collide()
         clock.end("collide")
         if self.guess == "adaptive" and self._moving and self.solver.starts_anywhere:
-            self._hold_back_job.run()
+            self._hold_back(contacts)
 
         new = self.prepare()
         if new:
@@ -422,6 +423,13 @@ class Simulation:
         air, job = self._windy
         air.set(self._wind)
         job.run()
+
+    def _hold_back(self, contacts: Contacts) -> None:
+        """The adaptive guess; but what touches is pressed on a little, or there would be no friction."""
+        touching = np.concatenate([contacts.walls.vertices, contacts.pairs.vertices.ravel()])
+        pressed = self._start[touching]
+        self._hold_back_job.run()
+        self._start[touching] += PRESSED * (pressed - self._start[touching])
 
     def _update(self) -> None:
         self._update_job.run()

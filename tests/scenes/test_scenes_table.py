@@ -1,5 +1,7 @@
 """The tablecloth on its table: it drapes, stays outside the table, and comes to rest, whatever is done to it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,8 @@ TOP, HALF = 0.5, 0.31  # m: height of the table, half its width
 
 
 def draped(solver="auto", iterations=8, seconds=6.0, **options):
-    scene = make_scene("tablecloth", resolution=20, table=True, **options)
+    """With as many iterations in every step, for which the prediction is the better first guess."""
+    scene = replace(make_scene("tablecloth", resolution=20, table=True, **options), guess="inertia")
     sim = scene.simulate(solver=solver, budget=Budget(iterations=iterations), threads=1)
     run(sim, seconds)
     return sim
@@ -25,9 +28,7 @@ def run(sim, seconds, hand=None):
             hand(k * sim.time_step)
         assert sim.step().finite
         free = np.setdiff1d(np.arange(sim.model.n), sim.grabbed)
-        assert (
-            penetration(colliders, sim.positions[free]).max() <= 5e-4
-        )  # m: what is pushed out of the top may touch its foot
+        assert penetration(colliders, sim.positions[free]).max() <= 1e-5  # m: rounding
 
 
 def speed(sim) -> float:
@@ -91,3 +92,16 @@ def test_a_corner_dragged_fast():
     sim.release()
     run(sim, 20.0)  # a cloth pulled askew swings for longer: 20 mm/s are left after 8 s, 4 mm/s after 18 s
     assert speed(sim) < 0.01
+
+
+@pytest.mark.slow
+def test_the_adaptive_guess_is_calmer_when_iterations_vary():
+    """As with a budget of time: what a step leaves of gravity then changes from step to step."""
+    scene, speeds = make_scene("tablecloth", resolution=40, table=True), []
+    for guess in ("inertia", "adaptive"):
+        rng = np.random.default_rng(0)
+        sim = replace(scene, guess=guess).simulate(threads=1)
+        for _ in range(300):
+            sim.step(Budget(iterations=int(rng.integers(3, 7))))
+        speeds.append(speed(sim))
+    assert speeds[1] < min(0.5 * speeds[0], 0.015)

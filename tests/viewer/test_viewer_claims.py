@@ -1,4 +1,4 @@
-"""What the patent's system claims, where no other test holds it; and that the table of claims names tests that exist."""
+"""What the patent's system claims, where no other test holds it; and whether the table of claims names real tests."""
 
 import re
 from pathlib import Path

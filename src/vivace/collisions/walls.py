@@ -37,6 +37,9 @@ class Contacts:
         return len(self.vertices)
 
 
+FLOAT32 = 1e-3  # of the thickness: how deep rounding may leave a vertex
+
+
 class Walls:
     """The search for contacts with colliders that do not move.
 
@@ -119,7 +122,14 @@ class Walls:
             deep = depth > 0
             x[where[deep], :3] += depth[deep, None] * n[deep]
             moved[which[deep]] = True
+        self._send_back(q, x, some[moved])
         return int(np.count_nonzero(moved))
+
+    def _send_back(self, q: np.ndarray, x: np.ndarray, some: np.ndarray) -> None:
+        """Who is pushed out of one collider into another, where they meet, stays where it was."""
+        now, before = (penetration(self.colliders, a[some, :3].astype(np.float64)) for a in (x, q))
+        worse = some[now > np.maximum(before, FLOAT32 * self.thickness)]
+        x[worse] = q[worse]
 
     def _in_danger(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Which (m, 3) end close to a surface or below it, or have come a way on which they may have passed through."""

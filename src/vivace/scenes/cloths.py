@@ -33,9 +33,10 @@ def tablecloth(
 ) -> Scene:
     """A tablecloth, swinging from two corners [fratarcangeli2016, Fig. 4] or laid over a table.
 
-    It is let go from the horizontal. By default 10K vertices, 20K triangles, 30K springs and 30K hinges at h = 33 ms, as in the figure. With `table` it
-    lies loose over a table that it is 1.6 times as wide as, with that `friction`; with `itself`, its folds touch. Such
-    a cloth is lined, and ten times as hard to bend as `bend` says, so that its corners hang in cones.
+    It is let go from the horizontal. By default 10K vertices, 20K triangles, 30K springs and 30K hinges at h = 33 ms,
+    as in the figure. With `table` it lies loose over a table that it is 1.6 times as wide as, with that `friction`;
+    with `itself`, its folds touch. Such a cloth is lined, and ten times as hard to bend as `bend` says, so that its
+    corners hang in cones.
     """
     sheet = mesh.cloth(resolution, resolution, side, side, irregular=irregular, seed=seed, plane="horizontal")
     if not table:
