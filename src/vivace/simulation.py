@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 FORMS = ("velocity", "verlet")
 GUESSES = ("inertia", "adaptive")
-PRESSED = np.float32(0.1)  # share of gravity that the adaptive guess leaves to what touches; more makes edges tremble
+PRESSED = 0.1  # share of gravity that the adaptive guess leaves to what touches; more makes edges tremble
 SMALL_WINDY = 4_000  # vertices below which no helper is woken for what the wind does to them
 
 
@@ -91,6 +91,7 @@ class Simulation:
         self.form, self.guess, self.frames, self.trace = form, guess, 0, trace
         self._before = np.zeros((n, 4), np.float32)  # velocities a step ago
         self._moving = False  # whether there was such a step
+        self._pressed = np.zeros(n, np.float32)
         self._shares = np.ones(n, np.float32)  # of external accelerations that steps have let through of late
         self._seconds, self._from_frame = 0.0, 0  # simulated until the time step last changed, and the frame of that
         self._detector: Detector | None = None
@@ -426,10 +427,12 @@ class Simulation:
 
     def _hold_back(self, contacts: Contacts) -> None:
         """The adaptive guess; but what touches is pressed on a little, or there would be no friction."""
-        touching = np.concatenate([contacts.walls.vertices, contacts.pairs.vertices.ravel()])
-        pressed = self._start[touching]
+        touching = contacts.walls.vertices, contacts.pairs.vertices
+        for vertices in touching:
+            self._pressed[vertices] = PRESSED
         self._hold_back_job.run()
-        self._start[touching] += PRESSED * (pressed - self._start[touching])
+        for vertices in touching:
+            self._pressed[vertices] = 0.0
 
     def _update(self) -> None:
         self._update_job.run()
@@ -455,7 +458,16 @@ class Simulation:
         self._predict_job = Job([self._flight, *self._viscous], threads)
         self._windy = None
         fall = np.array([1 / (unit * system.h), system.glide * system.h**2], np.float32)
-        held = (self._v, self._before, self._acceleration, self._start, self._pin_weight, self._shares, fall)
+        held = (
+            self._v,
+            self._before,
+            self._acceleration,
+            self._start,
+            self._pin_weight,
+            self._shares,
+            self._pressed,
+            fall,
+        )
         self._hold_back_job = Job([Phase(hold_back, held, 0, n)], threads)
         rate = np.array([unit / system.h], np.float32)
         self._update_job = Job([Phase(update, (self._new, self._q, self._v, rate), 0, n)], threads)

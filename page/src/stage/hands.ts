@@ -8,6 +8,7 @@ import { rayThrough, type Hit } from "./picking";
 
 const HANDS = 10;
 const HOVER = 100; // ms between two looks at what the pointer is over
+const EARLIEST = 12; // ms between two orders of a hand: as often as a display shows them
 const DEPTH = 0.001; // of the depth, for each pixel of the wheel
 
 export interface Hand {
@@ -54,6 +55,8 @@ export class Hands {
     const first = { capture: true };
     canvas.addEventListener("pointerdown", (event) => this.#down(event), first);
     canvas.addEventListener("pointermove", (event) => this.#move(event), first);
+    // Where there is such an event, it does not wait for the next picture.
+    canvas.addEventListener("pointerrawupdate", (event) => this.#early(event as PointerEvent), first);
     for (const end of ["pointerup", "pointercancel", "lostpointercapture"] as const) {
       canvas.addEventListener(end, (event) => this.#up(event), first);
     }
@@ -72,7 +75,7 @@ export class Hands {
     return this.#holding.size > 0;
   }
 
-  /** Send where the hands have gone since the last picture. */
+  /** Send where the hands have gone since the last time. */
   follow(): void {
     for (const hand of this.#holding.values()) {
       if (!hand.moved) continue;
@@ -118,10 +121,21 @@ export class Hands {
       return;
     }
     event.stopPropagation();
-    [hand.x, hand.y] = this.#place(event);
+    const [x, y] = this.#place(event);
+    if (x === hand.x && y === hand.y) return; // sent already
+    [hand.x, hand.y] = [x, y];
     hand.time = event.timeStamp;
     hand.moved = true;
     this.#around.redraw();
+  }
+
+  #early(event: PointerEvent): void {
+    const hand = this.#holding.get(event.pointerId);
+    if (!hand || event.timeStamp - hand.time < EARLIEST) return;
+    [hand.x, hand.y] = this.#place(event);
+    hand.time = event.timeStamp;
+    hand.moved = true;
+    this.follow();
   }
 
   #up(event: PointerEvent): void {

@@ -71,8 +71,8 @@ export class Sharpness {
 
   /** `frugal`: the processor draws, and every pixel counts. */
   constructor(device: number, frugal: boolean) {
-    const most = Math.min(device, frugal ? 0.8 : 2);
-    this.#steps = [most, 1, 0.75, 0.6].filter((ratio, k) => k === 0 || ratio < most);
+    const most = Math.min(device, frugal ? 0.7 : 2);
+    this.#steps = [most, 1, 0.75, 0.5].filter((ratio, k) => k === 0 || ratio < most);
   }
 
   get ratio(): number {

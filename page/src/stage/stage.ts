@@ -28,6 +28,7 @@ export class Stage {
   #pending: Message<FrameData> | null = null;
   #asked: number | null = null;
   #changed = true;
+  #free = true;
   #views = 1;
   #shown = false;
 
@@ -87,6 +88,7 @@ export class Stage {
     this.#refuse();
     this.#pending = message;
     if (message.header.scene !== scene.value?.scene) this.#refuse();
+    else if (this.#free && !document.hidden) this.#picture(); // now, so that it is ready when the screen is
     else this.redraw();
   }
 
@@ -117,22 +119,28 @@ export class Stage {
   }
 
   #picture(): void {
-    const waited = performance.now() - (this.#asked ?? 0);
+    const waited = this.#asked === null ? 0 : performance.now() - this.#asked;
     this.#asked = null;
     this.#eye.update();
     this.#hands.follow();
     const message = this.#pending;
     this.#pending = null;
     if (message) this.#show(message);
-    if (this.#changed) this.#draw();
+    if (this.#changed || message) this.#draw();
     this.#changed = false;
     if (message) {
-      const { header } = message;
-      send({ type: "drawn", frame: header.frame });
-      this.pace.drawn(header.orders[hello.value?.client ?? ""] ?? -1);
-      frame.value = header;
+      frame.value = message.header;
+      this.#free = false;
+      requestAnimationFrame(() => this.#taken(message.header));
     }
     if (this.#sharpness.measure(waited)) this.#sharpen(this.#sharpness.ratio);
+  }
+
+  /** The browser has taken the picture and is ready for another; asked for before, frames would be old when shown. */
+  #taken({ frame, orders }: FrameData): void {
+    this.#free = true;
+    send({ type: "drawn", frame });
+    this.pace.drawn(orders[hello.value?.client ?? ""] ?? -1);
   }
 
   #show(message: Message<FrameData>): void {

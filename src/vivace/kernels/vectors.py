@@ -39,10 +39,11 @@ def hold_back(table, begin, end, iteration):
 
     start -= glide h² (1 - α) a with α = (v - v_before)/h · a/|a|², between 0 and 1 [chen2024, section 3.7]. As it
     stands there, α passes on every tremor of the velocity: here it is the mean of this and of what it was before.
+    `pressed`: the share of a that is left to a vertex all the same.
     """
     v, before, acceleration, start = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
-    pin, shares = floats(table, 4), floats(table, 5)
-    rate, fall = floats(table, 6)[0], floats(table, 6)[1]  # 1/h for velocities, 1/h² for displacements; glide h²
+    pin, shares, pressed = floats(table, 4), floats(table, 5), floats(table, 6)
+    rate, fall = floats(table, 7)[0], floats(table, 7)[1]  # 1/h for velocities, 1/h² for displacements; glide h²
     for i in range(begin, end):
         a = load4(acceleration, i)
         square = dot4(a, a)
@@ -50,7 +51,8 @@ def hold_back(table, begin, end, iteration):
             continue
         share = rate * dot4(load4(v, i) - load4(before, i), a) / square
         shares[i] = 0.5 * (shares[i] + min(max(share, 0.0), 1.0))
-        store4(start, i, load4(start, i) - np.float32(fall * (1.0 - shares[i])) * a)
+        back = fall * (1.0 - shares[i]) * (1.0 - at(pressed, i))
+        store4(start, i, load4(start, i) - np.float32(back) * a)
 
 
 @phase_kernel

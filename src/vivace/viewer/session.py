@@ -89,6 +89,7 @@ class Session:
         self._published = self._single_steps = 0
         self._speed, self._last_ns, self._lost_at = 1.0, time.perf_counter_ns(), -SOON
         self._spent_ns = 0  # of commands since the last step
+        self._around_ms = 0.0  # what a step takes beside the simulations' own
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._live, name="vivace-physics", daemon=True)
         self._handlers: dict[type, Callable[[str, Any], None]] = {
@@ -219,10 +220,12 @@ class Session:
         """A step, and the snapshot of it."""
         begin = time.perf_counter_ns()
         try:
-            views = self.show.step(self._spent_ns / 1e6)
+            views = self.show.step(self._spent_ns / 1e6 + self._around_ms)
         except Lost as lost:
             return self._recover(lost)
         now, h = time.perf_counter_ns(), self.settings.time_step
+        around_ms = (now - begin) / 1e6 - sum(view.report.ms for view in views)
+        self._around_ms = max(around_ms, 0.95 * self._around_ms)  # a reserve: the largest of late
         self._speed += 0.1 * (min(1e9 * h / max(now - self._last_ns, 1), 2.0) - self._speed)
         self._last_ns = now
         if self.take.recording:
