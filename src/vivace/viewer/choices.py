@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import InputError, UnknownNameError
@@ -38,8 +38,13 @@ class Target:
     parameters: dict[str, Any]
 
     def load(self) -> Scene:
-        """The scene, with the parameters for looking at it where none are given."""
-        return load_scene(self.name, **{**LIVE.get(self.name, {}), **self.parameters})
+        """The scene, with the parameters for looking at it where none are given; a file's goes by a name of its own."""
+        scene = load_scene(self.name, **{**LIVE.get(self.name, {}), **self.parameters})
+        return scene if self.is_named or scene.name not in SCENES else replace(scene, name=f"{scene.name} (file)")
+
+    @property
+    def is_named(self) -> bool:
+        return self.name in SCENES
 
 
 def solver_choices(own: str = "") -> list[SolverChoice]:
@@ -88,10 +93,10 @@ def check_solver(name: str, known: list[SolverChoice]) -> SolverChoice:
     raise UnknownNameError("solver", name, [choice.name for choice in known])
 
 
-def scene_choices(first: Target) -> list[SceneChoice]:
-    """What the viewer was opened with, if it is not a named scene, and all named scenes."""
+def scene_choices(own: str) -> list[SceneChoice]:
+    """All named scenes, and before them `own`, what the viewer was opened with, when it is none of them."""
     named = [SceneChoice(name, summary_of(name)) for name in SCENES]
-    return named if first.name in SCENES else [SceneChoice(first.name, "what the viewer was opened with"), *named]
+    return named if own in SCENES else [SceneChoice(own, "What the viewer was opened with."), *named]
 
 
 assert all(name.partition("(")[0] in SOLVERS for name in SOLVER_NAMES)

@@ -164,7 +164,7 @@ class Server:
         client = Client(str(self._count), socket)
         self.clients[client.name] = client
         session = self.session
-        client.post(m.Hello(__version__, client.name, session.show.choices, scene_choices(session.target)))
+        client.post(m.Hello(__version__, client.name, session.show.choices, scene_choices(session.own)))
         client.post(session.state)
         session.watchers = len(self.clients)
         session.call(lambda: None)  # wakes it

@@ -72,11 +72,13 @@ class Session:
     ):
         self.target = target
         self._making: dict[str, Any] = {"threads": threads, "seed": seed}
+        self._given = sim  # somebody's own simulation
         if scene is None:
             scene = target.load()
         if sim is None:
             sim = scene.simulate(solver=solver, **self._making)
             budget_ms = budget_ms or scene.budget.ms or 8.0
+        self.own = scene.name  # by which the page can come back to it
         self.show = Show(scene, sim, budget_ms=budget_ms)
         self.newest: Snapshot | None = None
         self.notify: Callable[[], None] = lambda: None
@@ -361,11 +363,11 @@ class Session:
 
     def _load_scene(self, client: str, message: m.LoadScene) -> None:
         """By name only: nothing that comes from a page is opened as a file."""
-        if message.name == self.target.name:
-            target = self.target
-        else:
+        if message.name != self.own:
             SCENES[message.name]  # or says what there is
-            target = Target(message.name, {})
+        elif self._given is not None:
+            raise InputError(f"{self.own} was made in Python and cannot be loaded again; reset it instead")
+        target = self.target if message.name == self.own else Target(message.name, {})
 
         def work() -> Callable[[], None]:
             scene = target.load()
