@@ -259,6 +259,7 @@ def test_keyboard(app, cloth):
     app.page.click("canvas#view", position={"x": 5, "y": 5})
     app.page.keyboard.press("Space")
     change_seen(cloth, "paused", True)
+    app.until("!document.getElementById('step').disabled")  # the page knows it too
     frames = sim_of(cloth).frames
     app.page.keyboard.press(".")
     until(lambda: sim_of(cloth).frames == frames + 1)
