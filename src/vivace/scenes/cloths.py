@@ -7,8 +7,8 @@ from ..collisions import furniture
 from ..collisions.fields import Capsule, Plane
 from ..materials import Cloth
 from ..model import Model
-from .papers import sheet_thickness
 from .scene import SCENES, Scene
+from .thickness import sheet_thickness
 
 HIGH, WIDE, TOP = 0.5, 0.62, 0.04  # of a table: its height, width and thickness of its top, in sides of the cloth
 FOOT = 0.05  # radius of what the top stands on

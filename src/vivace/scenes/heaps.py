@@ -15,8 +15,9 @@ from ..collisions.furniture import armchair
 from ..materials import Cloth
 from ..model import Model
 from ..solvers import Budget
-from .papers import GAP, SOLVER, check_scale, sheet_thickness
+from .papers import GAP, SOLVER, check_scale
 from .scene import SCENES, Scene
+from .thickness import sheet_thickness
 
 NOODLE = (8, 75)  # vertices across and along: 50 noodles have 30,000
 SLIM = 0.6  # width of a cell for its length

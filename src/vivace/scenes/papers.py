@@ -18,10 +18,9 @@ from ..materials import Cloth, Jelly
 from ..model import Model
 from ..solvers import Budget
 from .scene import SCENES, Scene
+from .thickness import sheet_thickness
 
 SOLVER = "pbd-coloured"  # that of the paper
-SHEET = 0.4  # thickness of contacts of a sheet, in edges
-THICKEST = 0.008  # m: a coarse sheet is not to float visibly above what it lies on
 
 TORUS = (0.25, 0.10)  # m: to the centre of the section, and radius of the section
 TILT = 0.4  # rad: how far a torus of s2 may lean at first
@@ -33,11 +32,6 @@ def check_scale(scale: object) -> float:
     if not is_number(scale) or not 0 < scale < math.inf:  # type: ignore[operator]
         raise InputError(f"scale must be a positive share of the paper's number of constraints, not {scale!r}")
     return float(scale)  # type: ignore[arg-type]
-
-
-def sheet_thickness(edge: float) -> float:
-    """The distance that contacts of a sheet keep (m), for edges that long."""
-    return min(SHEET * edge, THICKEST)
 
 
 @SCENES.register("s0")

@@ -52,7 +52,7 @@ RAMP_LENGTH = 1000  # sweeps after which the ramp is taken to have arrived
 @SOLVERS.register("vivace")
 @dataclass(eq=False)
 class Vivace(SweepingSolver, Corrector):
-    """Coloured parallel Gauss-Seidel with over-relaxation: the default.
+    """Coloured parallel Gauss-Seidel with over-relaxation.
 
     relaxation           "sor" (never above the last refresh's energy), "printed" (Algorithm 1 as printed) or "none"
     omega                relaxation factor: (0, 2) for sor, (0, 2] for printed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +29,9 @@ LIVE: dict[str, dict[str, Any]] = {
     "s2": {"scale": 0.05},
     "armadillo": {"resolution": 30},
 }
+
+
+CITATION = re.compile(r" \[\w+, [^\]]*\]")
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ def check_solver(name: str, known: list[SolverChoice]) -> SolverChoice:
 
 def scene_choices(own: str) -> list[SceneChoice]:
     """All named scenes, and before them `own`, what the viewer was opened with, when it is none of them."""
-    named = [SceneChoice(name, summary_of(name)) for name in SCENES]
+    named = [SceneChoice(name, CITATION.sub("", summary_of(name))) for name in SCENES]
     return named if own in SCENES else [SceneChoice(own, "What the viewer was opened with."), *named]
 
 
