@@ -9,8 +9,9 @@ import vivace as vv
 from vivace.viewer import Target
 from vivace.viewer import messages as m
 from vivace.viewer.choices import SOLVER_NAMES, name_of, solver_choices, with_relaxation
+from vivace.viewer.session import Session
 
-from .conftest import running, until
+from .conftest import SMALL, running, until
 
 HALF_CLOTH = 12 * 6 + 6
 
@@ -308,6 +309,14 @@ def test_a_solver_that_cannot_touch_is_replaced():
         until(lambda: told.notices(), 60)
         told.frames(3)
         assert told.session.settings.solver in ("auto", "pbd-coloured")
+
+
+def test_the_first_step_is_announced(told):
+    """It may have to compile for half a minute."""
+    assert "compiled" in Session(SMALL, threads=1).state.busy
+    told.frames(1)
+    until(lambda: told.session.state.busy == "")
+    until(lambda: any(isinstance(message, m.State) and message.busy == "" for message, _ in told.said))
 
 
 def test_no_watchers_no_work(told):

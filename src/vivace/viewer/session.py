@@ -46,6 +46,7 @@ SWITCH_S = 0.0005  # how long another Python thread may keep the interpreter whi
 LATE = 3  # steps that may be made up for before time is let go
 SOON = 60  # steps: a solver that loses the simulation again so soon is replaced
 TOLD = 10  # frames of a take between two messages about its length
+FIRST_STEP = "getting ready; the first time, kernels are compiled"
 MOST_STEPS = 60  # single steps that may wait
 
 
@@ -168,7 +169,7 @@ class Session:
     @property
     def state(self) -> m.State:
         take = self.take
-        busy = self._workshop.busy
+        busy = self._workshop.busy or (FIRST_STEP if self.newest is None else "")
         return m.State(self.scene.name, self.settings, busy, take.recording, take.frames, take.seconds)
 
     # --- the thread -----------------------------------------------------------------------------------------------
@@ -243,6 +244,8 @@ class Session:
             self._published, show.backdrop, show.time, self._speed, show.settings, dict(self._orders), views, ms
         )
         self.notify()
+        if self._published == 1:
+            self._changed()  # no longer getting ready
 
     def _publish_again(self) -> None:
         """While paused, a change of the picture is seen without a step."""
