@@ -409,6 +409,7 @@ class Simulation:
     def _predict(self) -> None:
         pinned = self.model.pinned
         self._target[pinned, :3] = self._held.targets
+        self._travel[2] = self.solver.snaps_pins
         if self._wind.any() and len(self.model.mesh.triangles):
             self._predict_in_wind()
         else:
@@ -445,8 +446,8 @@ class Simulation:
         self._load_pins()
         moving, made = (self._q, self._v, self._acceleration), (self._s, self._start, self._constant)
         unit = float(self._per_velocity)
-        flight = np.array([system.glide * system.h / unit, system.h * unit], np.float32)
-        self._flight = Phase(predict, (*moving, inertia, self._pin_weight, self._target, *made, flight), 0, n)
+        self._travel = np.array([system.glide * system.h / unit, system.h * unit, 1.0], np.float32)
+        self._flight = Phase(predict, (*moving, inertia, self._pin_weight, self._target, *made, self._travel), 0, n)
         self._viscous: list[Phase] = []
         if system.viscous:
             off = system.stiffness_off

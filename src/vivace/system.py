@@ -259,7 +259,7 @@ class _Assembly:
 
     @cached_property
     def parts(self) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
-        return _assemble(self._n, self._groups)
+        return assembled(self._n, self._groups)
 
     def scaled(self, factor: float) -> sp.csr_matrix:
         """The off-diagonal part times a factor, the last of which is kept: it changes with the time step only."""
@@ -300,7 +300,7 @@ def _squares(x: np.ndarray) -> np.ndarray:
     return np.einsum("ic,ic->i", x, x)
 
 
-def _assemble(n: int, groups: list[ConstraintGroup]) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+def assembled(n: int, groups: list[ConstraintGroup]) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
     """Σ w AᵀA as (CSR without the diagonal, diagonal, row sums). Entries that cancel stay: they are edges of the graph.
 
     Row sums come from those of A, which are exactly zero for all that does not mind being moved as a whole; adding up

@@ -13,8 +13,8 @@ from .team import doubles, floats, ints, phase_kernel, rows
 def predict(table, begin, end, iteration):
     """s = q + glide (h v + h² a), and the part of b that stays: inertia s + pins [fratarcangeli2016, Alg. 1, l. 1].
 
-    The first guess is s, but for pinned vertices their target: their free flight would only have to be undone, from a
-    first guess whose energy is nearly all in the pins.
+    The first guess is s. For solvers of projective dynamics pinned vertices begin at their targets (`snap`): their free
+    flight would only have to be undone, from a first guess whose energy is nearly all in the pins.
     """
     q, v, acceleration, inertia, pin = (
         rows(table, 0),
@@ -25,11 +25,12 @@ def predict(table, begin, end, iteration):
     )
     target, s, start, constant = rows(table, 5), rows(table, 6), rows(table, 7), rows(table, 8)
     reach, delay = floats(table, 9)[0], floats(table, 9)[1]  # glide h and h; for v h in the place of v: glide and h²
+    snap = floats(table, 9)[2] > 0
     for i in range(begin, end):
         qi = load4(q, i)
         si = qi + reach * (load4(v, i) + delay * load4(acceleration, i))
         store4(s, i, si)
-        store4(start, i, load4(target, i) if at(pin, i) > 0 else si)
+        store4(start, i, load4(target, i) if snap and at(pin, i) > 0 else si)
         store4(constant, i, at(inertia, i) * si + at(pin, i) * load4(target, i))
 
 

@@ -110,6 +110,10 @@ class CorrectingSolver(Solver):
         """Steps before and after the correction: what is done with r, and what is made of e."""
         return [], [Phase(add_correction, (layout.q, e), 0, layout.n)]
 
+    def opening_steps(self, layout: Layout, r: np.ndarray, residual: Sequence[Phase]) -> Sequence[Phase]:
+        """Steps at the beginning of every iteration; `residual` are those that write r at the present positions."""
+        return []
+
     def note(self) -> str:
         return self.corrector.correction_note()
 
@@ -128,8 +132,9 @@ class CorrectingSolver(Solver):
         r, e = (np.zeros((layout.n, 4), np.float32) for _ in range(2))
         arrays = (*layout.rows, layout.tie, layout.base, layout.q, layout.square, r)
         before, after = self.update_steps(layout, r, e)
-        residual = Phase(store_residual, arrays, 0, layout.n)
-        steps = [*layout.local_phases, residual, *before, *self.corrector.correction(layout, r, e), *after]
+        residual = [*layout.local_phases, Phase(store_residual, arrays, 0, layout.n)]
+        opening = self.opening_steps(layout, r, residual)
+        steps = [*opening, *residual, *before, *self.corrector.correction(layout, r, e), *after]
         self._watcher = Watcher()
         self._job = Job(steps, threads)
         last = Phase(watch, (layout.square, *self._watcher.arrays), 0, layout.n, serial=True)

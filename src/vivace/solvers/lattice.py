@@ -1,0 +1,116 @@
+"""A Newton step in a smooth lattice before every correction: bodies that turn as they should.
+
+Gravity moves all vertices of the prediction alike, so no edge has turned yet; the local step keeps those directions, and
+the better the global step is solved, the more every edge is held to them: projective dynamics hovers. Y is as stiff
+across a spring as along it, where the Hessian is not. So every round first makes a Newton step of the true energy in a
+space of smooth motions, some hundred unknowns that turn without stretching (`lattice_space`, `kernels.lattice`), and
+then a correction by Y, which is what removes stretch.
+
+The start is the prediction, with pinned vertices where it puts them: snapped to their targets, the kink at a pin is what
+everything else obeys, and the cure is lost.
+
+Both steps are judged: should one raise the energy, it is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..checks import is_whole
+from ..collisions.contacts import Contacts
+from ..errors import InputError
+from ..kernels.lattice import (
+    BLOCK,
+    REJECTIONS,
+    STATE_SIZE,
+    judge_lattice,
+    judge_lattice_blocks,
+    lattice_step,
+    take_lattice_back,
+)
+from ..kernels.team import Phase
+from ..system import System
+from .base import SOLVERS
+from .lattice_space import LatticeSpace, csr_arrays, lattice_spaces
+from .layout import Layout
+from .lbfgs import LBFGS
+
+
+@SOLVERS.register("lattice")
+@dataclass(eq=False)
+class Lattice(LBFGS):
+    """A Newton step in a smooth lattice, then a step of L-BFGS over another solver's corrections: lattice(multigrid), ...
+
+    inner   the solver that makes the corrections
+    memory  steps that are remembered, 1 to 20
+    keep    remember them from one time step to the next
+    cells   of the lattice along the longest side of a part, at most, 1 to 64; small bodies get fewer
+    """
+
+    cells: int = 16
+
+    wrapper = "lattice"
+    uses_leftover = False
+    snaps_pins = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_whole(self.cells) or not 1 <= self.cells <= 64:
+            raise InputError(f"cells must be a whole number from 1 to 64, not {self.cells!r}")
+
+    def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        self._spaces: list[LatticeSpace] = lattice_spaces(system, self.cells)
+        self._turning = np.zeros(STATE_SIZE)  # of the lattice's own steps
+        super().prepare(system, threads=threads, seed=seed)
+
+    def adapt(self, system: System) -> bool:
+        if not super().adapt(system):
+            return False
+        self._follow()
+        return True
+
+    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        super().touch(contacts, previous, start)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Take what holds the vertices now to the lattices."""
+        assert self.layout is not None
+        for space in self._spaces:
+            space.adapt(self.layout.system)
+
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
+        self._judge, after = super().update_steps(layout, r, e)
+        if not self._spaces:
+            return self._judge, after
+        n = layout.n
+        self._q_old, self._r_old = (np.zeros((n, 4), np.float32) for _ in range(2))
+        pair, partial = (layout.q, self._q_old, r, self._r_old), np.zeros(2 * -(-n // BLOCK))
+        judge = [
+            Phase(judge_lattice_blocks, (*pair, partial), 0, n, grain=BLOCK),
+            Phase(judge_lattice, (partial, self._turning), 0, 1, serial=True),
+            Phase(take_lattice_back, (*pair, self._turning), 0, n),
+        ]
+        return judge, after
+
+    def opening_steps(self, layout: Layout, r: np.ndarray, residual: Sequence[Phase]) -> Sequence[Phase]:
+        """The last correction is judged; then the lattice's own step, which is judged by the next residual."""
+        if not self._spaces:
+            return []
+        x = np.zeros((sum(space.nodes for space in self._spaces), 4), np.float32)
+        steps, first = [*residual, *self._judge], 0
+        for space in self._spaces:
+            steps += space.bind(layout, r, x[first : first + space.nodes])
+            first += space.nodes
+        p = sp.csr_array(sp.hstack([space.prolongation for space in self._spaces], format="csr")[layout.order])
+        table = (*csr_arrays(p), x, layout.q, self._q_old, r, self._r_old, self._turning)
+        return [*steps, Phase(lattice_step, table, 0, layout.n)]
+
+    def note(self) -> str:
+        back = int(self._turning[REJECTIONS])
+        own = f"{back} lattice steps taken back" if back else ""
+        return "; ".join(part for part in (own, super().note()) if part)
