@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from .collisions.contacts import Contacts
-from .solvers import relative_error
+from .solvers.reference import Reference, minimise_from, polish, position_error, relative_error, telling
 from .system import Frame, System
 
 
@@ -95,11 +95,33 @@ class Report:
     def relative_error(self) -> float:
         """Against the converged minimum of this step: takes seconds, see `vivace.solvers.reference`.
 
-        NaN with contacts: friction has no potential, so there is no such minimum.
+        NaN with contacts: friction has no potential, so there is no such minimum. After several substeps it is the
+        last one's.
         """
         if self.contacts:
             return float("nan")
-        return relative_error(self._system, self.frame, self.positions.astype(np.float64))
+        q = self.positions.astype(np.float64)
+        return relative_error(self._system, self.frame, q, self._minimum if self.finite else None)
+
+    @cached_property
+    def position_error(self) -> float:
+        """RMS distance (m) of the vertices from the converged minimum of this step; NaN where `relative_error` is.
+
+        A small error of the energy says little about it: see `vivace.solvers.reference`.
+        """
+        if self.contacts:
+            return float("nan")
+        if not self.finite:
+            return float("inf")
+        frame, minimum = self.frame, self._minimum
+        if telling(self._system, frame, minimum):
+            minimum = polish(self._system, frame, minimum.q)
+        return position_error(self._system, frame, self.positions.astype(np.float64), minimum)
+
+    @cached_property
+    def _minimum(self) -> Reference:
+        """By energy: what both errors begin with."""
+        return minimise_from(self._system, self.frame, self.positions.astype(np.float64))
 
 
 class StageClock:

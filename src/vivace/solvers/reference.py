@@ -5,6 +5,9 @@ for the step length. It descends from the best state known, so ε(q*) exceeds no
 
 How converged is converged: it stops when ten iterations together lower ε by less than `accuracy` times what has been
 gained since the first guess. Relative errors are then right to about ten times `accuracy`.
+
+Positions are another matter: ε is flat at its minimum, and flattest along the motions that people see, so they are
+still far from settled when the energy is. `polish` goes on by Newton's method until they are.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ import numpy as np
 import scipy.sparse.linalg as spl
 
 from ..system import Frame, System
+from .base import Budget, Deadline
 from .line_search import backtrack
+from .newton import Newton
 
 MEMORY = 12  # pairs that L-BFGS keeps
 WINDOW = 10  # iterations over which progress is judged
@@ -73,6 +78,31 @@ def minimise(
     return Reference(q, energy, float(np.linalg.norm(gradient)) / scale, k + 1, False)
 
 
+def polish(
+    system: System, frame: Frame, start: np.ndarray | None = None, *, within: float = 1e-6, most: int = 60
+) -> Reference:
+    """Newton's method from `start` (default: the prediction) until the minimum is `within` so many metres (RMS).
+
+    Where constraints had negative curvature left out, an iteration moves positions by a share r < 1 of what the one
+    before did; what is still to come is then r/(1 - r) times the last move.
+    """
+    newton = _newton(system)
+    q = np.array(frame.s if start is None else start, np.float64)
+    constant = _rows(system.constant(frame))
+    out = np.empty((system.n, 4))
+    scale = float(np.linalg.norm(system.gradient(frame.start, frame))) or 1.0
+    before, converged, k = np.inf, False, 0
+    while not converged and k < most and np.isfinite(q).all():
+        newton.solve(_rows(q), constant, out, Deadline.of(Budget(iterations=1)))
+        moved = rms(out[:, :3] - q)
+        q, k = out[:, :3].copy(), k + 1
+        share = moved / before if before > 0 else 0.0  # 0 after the first: nothing is known of r yet
+        converged = moved <= within and share < 1 and moved * share <= within * (1 - share)
+        before = moved
+    energy, gradient = system.evaluate(q, frame)
+    return Reference(q, energy, float(np.linalg.norm(gradient)) / scale, k, converged)
+
+
 def relative_error(system: System, frame: Frame, q: np.ndarray, reference: Reference | None = None) -> float:
     """(ε(q) - ε(q*)) / (ε(q⁰) - ε(q*)): 1 is the first guess q⁰, 0 the minimum. Infinite when q is not finite.
 
@@ -82,11 +112,39 @@ def relative_error(system: System, frame: Frame, q: np.ndarray, reference: Refer
     if not np.isfinite(q).all():
         return float("inf")
     energy, first = system.energy(q, frame), system.energy(frame.start, frame)
-    if reference is None:
-        reference = minimise(system, frame, start=q if energy < first else frame.start)
+    reference = minimise_from(system, frame, q) if reference is None else reference
     gap = first - reference.energy
+    return float((energy - reference.energy) / gap) if telling(system, frame, reference) else float("nan")
+
+
+def position_error(system: System, frame: Frame, q: np.ndarray, reference: Reference | None = None) -> float:
+    """RMS distance (m) of the vertices from the minimum; infinite and NaN as `relative_error`.
+
+    `reference`: polished; the energy alone leaves positions unsettled.
+    """
+    if not np.isfinite(q).all():
+        return float("inf")
+    if reference is None:
+        reference = polish(system, frame, minimise_from(system, frame, q).q)
+    return rms(q - reference.q) if telling(system, frame, reference) else float("nan")
+
+
+def minimise_from(system: System, frame: Frame, q: np.ndarray) -> Reference:
+    """The minimum, from `q` or the first guess, whichever is lower: no energy it is compared with lies below it."""
+    lower = np.isfinite(q).all() and system.energy(q, frame) < system.energy(frame.start, frame)
+    return minimise(system, frame, start=q if lower else frame.start)
+
+
+def telling(system: System, frame: Frame, reference: Reference) -> bool:
+    """Whether there is an error to tell: the reference has converged, and is below what float32 makes of the start."""
+    gap = system.energy(frame.start, frame) - reference.energy
     rounding = float(system.diagonal @ (2.0**-24 * np.abs(frame.start).max(axis=1)) ** 2)
-    return float((energy - reference.energy) / gap) if gap > 10 * rounding and reference.converged else float("nan")
+    return bool(gap > 10 * rounding and reference.converged)
+
+
+def rms(offsets: np.ndarray) -> float:
+    """Root of the mean squared length of the rows (n, 3)."""
+    return float(np.sqrt(np.mean(np.sum(np.square(offsets), axis=1))))
 
 
 def factorised(system: System):
@@ -95,6 +153,20 @@ def factorised(system: System):
         matrix = system.matrix.tocsc()
         system._factors = spl.splu(matrix, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})  # type: ignore
     return system._factors.solve  # type: ignore[attr-defined]
+
+
+def _newton(system: System) -> Newton:
+    """Newton's method, prepared; it stays with the system."""
+    if not hasattr(system, "_polisher"):
+        newton = Newton()
+        newton.prepare(system, threads=1, seed=0)
+        system._polisher = newton  # type: ignore[attr-defined]
+    return system._polisher  # type: ignore[attr-defined]
+
+
+def _rows(points: np.ndarray) -> np.ndarray:
+    """(n, 3) as solvers take them, in float64."""
+    return np.column_stack([points, np.zeros(len(points))])
 
 
 def _apply(pairs, solve, gradient: np.ndarray) -> np.ndarray:
