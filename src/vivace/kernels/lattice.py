@@ -3,23 +3,22 @@
     (Pᵀ H P) x = Pᵀ r,     q ← q + P x,     H the Hessian of the step's energy at q, r = -∇ε(q)
 
 What turns as a whole, turns here: H is soft across a spring where Y is as stiff as along it. Only springs and
-tetrahedra change their part of PᵀHP. Over a quarter (an eighth) of a cell, a *sub-cell*, the gradient of P x is nearly
-constant, so all that is needed of the constraints there is the sum of their stiffnesses against it,
+tetrahedra change their part of PᵀHP. Within a cell, P x is a polynomial: its *features* are ξ, η and ξη in a plane, and
+seven such products in space. A constraint meets it through the differences φ_f of the features between its vertices,
+so all that has to be known of the constraints of a cell is a 3 x 3 block for every pair of features,
 
-    T_ab = Σ_c w_c Σ_rs D_ra D_sb C_rs,      D = A_c (rest positions in cells),      C = I - ∂p/∂z,
+    spring       T_fg = Σ w φ_f φ_g C,           C = (1 - t) I + t d̂d̂ᵀ,  t = min(1, l/|d|)
+    tetrahedron  T_fg = Σ w/2 (g_f·g_g I + (R g_g)(R g_f)ᵀ),     g_f the gradient of feature f, R the nearest rotation
 
-a 3 x 3 block for every pair of lattice axes a, b, as in a finite element with one point of quadrature a sub-cell. C is
-formed as a sum of positive parts: as a difference from Y it would cancel in float32.
-
-    spring       C = (1 - t) I + t d̂d̂ᵀ,  t = min(1, l/|d|)
-    tetrahedron  C dF = (dF + R dFᵀ R)/2, linear elasticity in the frame of R [mueller2004], so T_ab = w/2 (δ_ab I + r_b r_aᵀ)
+The second is linear elasticity in the frame of R [mueller2004]. Both are sums of positive parts: as a difference from Y
+they would cancel in float32. H_KL = Σ b_Kf b_Lg T_fg for corners K, L whose hats have the coefficients b.
 
 The matrix is block tridiagonal over the slabs of nodes along the longest axis. Elimination begins at both ends, so two
 threads can share it, and meets in the middle:
 
     slab   0 ──► 1 ──► 2 ──► middle ◄── 4 ◄── 5      U[s] = [ upper triangle of the slab | coupling to the next ]
 
-T is in float32 (six pairs of axes, three rows of four each), all that follows in float64.
+Cells are summed in float32, all that follows in float64.
 """
 
 from __future__ import annotations
@@ -33,9 +32,6 @@ from .simd import at, dot4, lane4, load4, make4, splat4, store4, yzx4
 from .sweep import SMALLEST_SQUARE
 from .team import doubles, floats, ints, phase_kernel, rows
 
-PAIRS = 6  # of lattice axes: 00, 01, 02, 11, 12, 22; in a plane only 00, 01, 11 are used
-ROWS = 3 * PAIRS  # of T for a sub-cell
-
 # Columns of the list of slabs.
 PART, NEXT, SIZE, MATRIX, CONSTANT, FIRST_NODE = range(6)
 SLAB_COLUMNS = 6
@@ -47,17 +43,8 @@ SCALE, REJECTED, REJECTIONS, STEPS = range(4)  # slots of the state
 STATE_SIZE = 4
 
 
-# --- T ---------------------------------------------------------------------------------------------------------------
-
-
-@njit(inline="always")
-def _store_block(t, row, diagonal, off):
-    """A symmetric block as three rows: (xx, xy, zx), (xy, yy, yz), (zx, yz, zz)."""
-    zero = np.float32(0.0)
-    xy, yz, zx = lane4(off, 0), lane4(off, 1), lane4(off, 2)
-    store4(t, row, make4(lane4(diagonal, 0), xy, zx, zero))
-    store4(t, row + 1, make4(xy, lane4(diagonal, 1), yz, zero))
-    store4(t, row + 2, make4(zx, yz, lane4(diagonal, 2), zero))
+# --- cells -----------------------------------------------------------------------------------------------------------
+# Blocks are three rows of four. T has features x features blocks, h of a cell corners x corners.
 
 
 @njit(inline="always")
@@ -71,42 +58,58 @@ def _spring_block(e, ends, stiffness, length, q):
     return u * d + splat4(across), u * yzx4(d)
 
 
-@phase_kernel
-def add_springs_planar(table, begin, end, iteration):
-    """T of the springs of each sub-cell, for lattices in a plane."""
-    starts, ends, stiffness, length = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    reach, q, t = rows(table, 4), rows(table, 5), rows(table, 6)
-    for s in range(begin, end):
-        zero = splat4(np.float32(0.0))
-        d00, o00, d01, o01, d11, o11 = zero, zero, zero, zero, zero, zero
-        for e in range(at(starts, s), at(starts, s + 1)):
-            diagonal, off = _spring_block(e, ends, stiffness, length, q)
-            d = load4(reach, e)
-            x, y = lane4(d, 0), lane4(d, 1)
-            xx, xy, yy = x * x, x * y, y * y
-            d00 += xx * diagonal
-            o00 += xx * off
-            d01 += xy * diagonal
-            o01 += xy * off
-            d11 += yy * diagonal
-            o11 += yy * off
-        _store_block(t, ROWS * s, d00, o00)
-        _store_block(t, ROWS * s + 3, d01, o01)
-        _store_block(t, ROWS * s + 9, d11, o11)
+@njit(inline="always")
+def _store_symmetric(t, row, diagonal, off):
+    """(xx, yy, zz), (xy, yz, zx) as three rows: (xx, xy, zx), (xy, yy, yz), (zx, yz, zz)."""
+    zero = np.float32(0.0)
+    xy, yz, zx = lane4(off, 0), lane4(off, 1), lane4(off, 2)
+    store4(t, row, make4(lane4(diagonal, 0), xy, zx, zero))
+    store4(t, row + 1, make4(xy, lane4(diagonal, 1), yz, zero))
+    store4(t, row + 2, make4(zx, yz, lane4(diagonal, 2), zero))
+
+
+@njit(inline="always")
+def _transform(t, half, coefficients, corners, features, h, first):
+    """h_KL = Σ b_Kf b_Lg T_fg for K <= L, from blocks with f <= g (T_gf = T_fgᵀ); `half`: room for Σ_g b_Lg T_fg."""
+    for l in range(corners):
+        for f in range(features):
+            for c in range(3):
+                total = splat4(np.float32(0.0))
+                for g in range(features):
+                    total += at(coefficients, l * features + g) * load4(t, 3 * (f * features + g) + c)
+                store4(half, 3 * f + c, total)
+        for k in range(l + 1):
+            for c in range(3):
+                total = splat4(np.float32(0.0))
+                for f in range(features):
+                    total += at(coefficients, k * features + f) * load4(half, 3 * f + c)
+                store4(h, first + 3 * (k * corners + l) + c, total)
+
+
+@njit(inline="always")
+def _mirror(t, features):
+    """Blocks with f > g from those with f < g."""
+    for f in range(features):
+        for g in range(f):
+            a, b = 3 * (f * features + g), 3 * (g * features + f)
+            for c in range(3):
+                for d in range(3):
+                    t[a + c, d] = t[b + d, c]
 
 
 @phase_kernel
-def add_springs_spatial(table, begin, end, iteration):
-    """T of the springs of each sub-cell, for lattices in space."""
+def planar_cells(table, begin, end, iteration):
+    """h of cells in a plane (three features, four corners) from their springs."""
     starts, ends, stiffness, length = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    reach, q, t = rows(table, 4), rows(table, 5), rows(table, 6)
-    for s in range(begin, end):
+    phi, q, coefficients, h = rows(table, 4), rows(table, 5), floats(table, 6), rows(table, 7)
+    t, half = np.zeros((27, 4), np.float32), np.zeros((9, 4), np.float32)
+    for cell in range(begin, end):
         zero = splat4(np.float32(0.0))
         d00, o00, d01, o01, d02, o02 = zero, zero, zero, zero, zero, zero
         d11, o11, d12, o12, d22, o22 = zero, zero, zero, zero, zero, zero
-        for e in range(at(starts, s), at(starts, s + 1)):
+        for e in range(at(starts, cell), at(starts, cell + 1)):
             diagonal, off = _spring_block(e, ends, stiffness, length, q)
-            d = load4(reach, e)
+            d = load4(phi, e)
             x, y, z = lane4(d, 0), lane4(d, 1), lane4(d, 2)
             d00 += (x * x) * diagonal
             o00 += (x * x) * off
@@ -120,65 +123,79 @@ def add_springs_spatial(table, begin, end, iteration):
             o12 += (y * z) * off
             d22 += (z * z) * diagonal
             o22 += (z * z) * off
-        _store_block(t, ROWS * s, d00, o00)
-        _store_block(t, ROWS * s + 3, d01, o01)
-        _store_block(t, ROWS * s + 6, d02, o02)
-        _store_block(t, ROWS * s + 9, d11, o11)
-        _store_block(t, ROWS * s + 12, d12, o12)
-        _store_block(t, ROWS * s + 15, d22, o22)
-
-
-@njit(inline="always")
-def _add_outer(t, row, own, scale, left, right):
-    """Rows `row` to `row + 2` of T += own I + scale left rightᵀ."""
-    r = scale * right
-    zero = np.float32(0.0)
-    store4(t, row, load4(t, row) + lane4(left, 0) * r + make4(own, zero, zero, zero))
-    store4(t, row + 1, load4(t, row + 1) + lane4(left, 1) * r + make4(zero, own, zero, zero))
-    store4(t, row + 2, load4(t, row + 2) + lane4(left, 2) * r + make4(zero, zero, own, zero))
-
-
-@njit(inline="always")
-def _add_tet(t, row, w, axes, own, f):
-    """A tetrahedron's T: w/2 (δ_ab I + r_b r_aᵀ) with r_a = R m_a, m_a the gradient of lattice coordinate a."""
-    zero = np.float32(0.0)
-    m0, m1, m2 = load4(axes, own), load4(axes, own + 1), load4(axes, own + 2)
-    r0 = lane4(m0, 0) * f[0] + lane4(m0, 1) * f[1] + lane4(m0, 2) * f[2]
-    r1 = lane4(m1, 0) * f[0] + lane4(m1, 1) * f[1] + lane4(m1, 2) * f[2]
-    r2 = lane4(m2, 0) * f[0] + lane4(m2, 1) * f[1] + lane4(m2, 2) * f[2]
-    half = np.float32(0.5) * w
-    _add_outer(t, row, half * dot4(m0, m0), half, r0, r0)
-    _add_outer(t, row + 3, zero, half, r1, r0)
-    _add_outer(t, row + 6, zero, half, r2, r0)
-    _add_outer(t, row + 9, half * dot4(m1, m1), half, r1, r1)
-    _add_outer(t, row + 12, zero, half, r2, r1)
-    _add_outer(t, row + 15, half * dot4(m2, m2), half, r2, r2)
+        _store_symmetric(t, 0, d00, o00)
+        _store_symmetric(t, 3, d01, o01)
+        _store_symmetric(t, 6, d02, o02)
+        _store_symmetric(t, 9, d01, o01)
+        _store_symmetric(t, 12, d11, o11)
+        _store_symmetric(t, 15, d12, o12)
+        _store_symmetric(t, 18, d02, o02)
+        _store_symmetric(t, 21, d12, o12)
+        _store_symmetric(t, 24, d22, o22)
+        _transform(t, half, coefficients, 4, 3, h, 48 * cell)
 
 
 @phase_kernel
-def add_tets(table, begin, end, iteration):
-    """T of the tetrahedra of each sub-cell, four at a time: their number is a multiple of four, of weight 0 the last.
-
-    `fresh`: nobody has written T before. `axes`: the gradients of each part's three lattice coordinates in the rest frame (1/m).
-    """
-    starts, vertices, operator, weights = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    axes, axes_of, q, t, fresh = rows(table, 4), ints(table, 5), rows(table, 6), rows(table, 7), ints(table, 8)[0]
-    for s in range(begin, end):
-        row = ROWS * s
-        if fresh != 0:
-            for k in range(ROWS):
-                store4(t, row + k, splat4(np.float32(0.0)))
-        own = 3 * at(axes_of, s)
-        for c in range(at(starts, s), at(starts, s + 1), 4):
-            f0, f1 = gradient(c, vertices, operator, q), gradient(c + 1, vertices, operator, q)
-            f2, f3 = gradient(c + 2, vertices, operator, q), gradient(c + 3, vertices, operator, q)
+def general_cells(table, begin, end, iteration):
+    """h of cells of any dimension from their springs and tetrahedra."""
+    starts, ends, stiffness, length = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
+    phi, q, coefficients, h = floats(table, 4), rows(table, 5), floats(table, 6), rows(table, 7)
+    tet_starts, corners4, operator, weights, slopes = (
+        ints(table, 8),
+        ints(table, 9),
+        floats(table, 10),
+        floats(table, 11),
+        rows(table, 12),
+    )
+    corners = ints(table, 13)[0]
+    features = corners - 1
+    t = np.zeros((3 * features * features, 4), np.float32)
+    half, turned = np.zeros((3 * features, 4), np.float32), np.zeros((features, 4), np.float32)
+    for cell in range(begin, end):
+        for k in range(3 * features * features):
+            store4(t, k, splat4(np.float32(0.0)))
+        for e in range(at(starts, cell), at(starts, cell + 1)):
+            diagonal, off = _spring_block(e, ends, stiffness, length, q)
+            for f in range(features):
+                a = at(phi, e * features + f)
+                for g in range(f, features):
+                    w = a * at(phi, e * features + g)
+                    row = 3 * (f * features + g)
+                    dw, ow = w * diagonal, w * off
+                    xy, yz, zx = lane4(ow, 0), lane4(ow, 1), lane4(ow, 2)
+                    zero = np.float32(0.0)
+                    store4(t, row, load4(t, row) + make4(lane4(dw, 0), xy, zx, zero))
+                    store4(t, row + 1, load4(t, row + 1) + make4(xy, lane4(dw, 1), yz, zero))
+                    store4(t, row + 2, load4(t, row + 2) + make4(zx, yz, lane4(dw, 2), zero))
+        for c in range(at(tet_starts, cell), at(tet_starts, cell + 1), 4):
+            f0, f1 = gradient(c, corners4, operator, q), gradient(c + 1, corners4, operator, q)
+            f2, f3 = gradient(c + 2, corners4, operator, q), gradient(c + 3, corners4, operator, q)
             certain, r0, r1, r2, r3 = rotations4(f0, f1, f2, f3)
             if not certain:
                 r0, r1, r2, r3 = rotation(f0), rotation(f1), rotation(f2), rotation(f3)
-            _add_tet(t, row, at(weights, c), axes, own, r0)
-            _add_tet(t, row, at(weights, c + 1), axes, own, r1)
-            _add_tet(t, row, at(weights, c + 2), axes, own, r2)
-            _add_tet(t, row, at(weights, c + 3), axes, own, r3)
+            _add_tet(t, features, at(weights, c), slopes, c * features, r0, turned)
+            _add_tet(t, features, at(weights, c + 1), slopes, (c + 1) * features, r1, turned)
+            _add_tet(t, features, at(weights, c + 2), slopes, (c + 2) * features, r2, turned)
+            _add_tet(t, features, at(weights, c + 3), slopes, (c + 3) * features, r3, turned)
+        _mirror(t, features)
+        _transform(t, half, coefficients, corners, features, h, 3 * corners * corners * cell)
+
+
+@njit(inline="always")
+def _add_tet(t, features, w, slopes, first, r, turned):
+    """T_fg += w/2 (g_f·g_g I + (R g_g)(R g_f)ᵀ) for f <= g."""
+    zero, half = np.float32(0.0), np.float32(0.5) * w
+    for f in range(features):
+        g = load4(slopes, first + f)
+        store4(turned, f, lane4(g, 0) * r[0] + lane4(g, 1) * r[1] + lane4(g, 2) * r[2])
+    for f in range(features):
+        slope, right = load4(slopes, first + f), half * load4(turned, f)
+        for g in range(f, features):
+            own = half * dot4(slope, load4(slopes, first + g))
+            left, row = load4(turned, g), 3 * (f * features + g)
+            store4(t, row, load4(t, row) + lane4(left, 0) * right + make4(own, zero, zero, zero))
+            store4(t, row + 1, load4(t, row + 1) + lane4(left, 1) * right + make4(zero, own, zero, zero))
+            store4(t, row + 2, load4(t, row + 2) + lane4(left, 2) * right + make4(zero, zero, own, zero))
 
 
 # --- the matrix ------------------------------------------------------------------------------------------------------
@@ -186,16 +203,10 @@ def add_tets(table, begin, end, iteration):
 
 @phase_kernel
 def assemble_slabs(table, begin, end, iteration):
-    """U of slabs [begin, end): the constant part, then what the cells around them add.
-
-    Every cell has `corners` nodes and as many sub-cells; `slopes` are the gradients of the corners' hats there.
-    """
+    """U of slabs [begin, end): the constant part, then h of the cells around them."""
     slabs, u, constant = ints(table, 0), doubles(table, 1), doubles(table, 2)
     cell_at, cell_list, cell_nodes = ints(table, 3), ints(table, 4), ints(table, 5)
-    slab_of, place_of, slopes, t = ints(table, 6), ints(table, 7), doubles(table, 8), rows(table, 9)
-    corners, axes = ints(table, 10)[0], ints(table, 10)[1]
-    m = np.empty((3, 3, 3))  # Σ_b slope_b T_ab of one corner
-    sums = np.empty((8, 8, 3, 3))
+    slab_of, place_of, h, corners = ints(table, 6), ints(table, 7), rows(table, 8), ints(table, 9)[0]
     for s in range(begin, end):
         own = SLAB_COLUMNS * s
         size, follower = slabs[own + SIZE], slabs[own + NEXT]
@@ -211,55 +222,23 @@ def assemble_slabs(table, begin, end, iteration):
         for listed in range(cell_at[s], cell_at[s + 1]):
             cell = cell_list[listed]
             for k in range(corners):
-                if slab_of[cell_nodes[cell * corners + k]] == s:
-                    for l in range(corners):
-                        sums[k, l, :, :] = 0.0
-            for part in range(corners):
-                row = ROWS * (cell * corners + part)
-                for l in range(corners):
-                    _slope_blocks(m, slopes, (part * corners + l) * 3, t, row, axes)
-                    for k in range(corners):
-                        if slab_of[cell_nodes[cell * corners + k]] == s:
-                            for a in range(axes):
-                                g = slopes[(part * corners + k) * 3 + a]
-                                for c in range(3):
-                                    for d in range(3):
-                                        sums[k, l, c, d] += g * m[a, c, d]
-            for k in range(corners):
                 node = cell_nodes[cell * corners + k]
-                if slab_of[node] == s:
-                    i = place_of[node]
-                    for l in range(corners):
-                        other = cell_nodes[cell * corners + l]
-                        j = place_of[other]
-                        if slab_of[other] == follower:
-                            j += size
-                        elif slab_of[other] != s or j < i:
-                            continue
-                        for c in range(3):
-                            to = at_u + (3 * i + c) * width + 3 * j
-                            for d in range(3):
-                                u[to + d] += sums[k, l, c, d]
-
-
-@njit(inline="always")
-def _slope_blocks(m, slopes, first, t, row, axes):
-    """m_a = Σ_b slope_b T_ab, T_ba = T_abᵀ."""
-    for a in range(axes):
-        for c in range(3):
-            for d in range(3):
-                total = 0.0
-                for b in range(axes):
-                    pair = row + 3 * (_pair(a, b) if a <= b else _pair(b, a))
-                    value = t[pair + c, d] if a <= b else t[pair + d, c]
-                    total += slopes[first + b] * np.float64(value)
-                m[a, c, d] = total
-
-
-@njit(inline="always")
-def _pair(a, b):
-    """The number of the pair of axes a <= b."""
-    return a * (5 - a) // 2 + b
+                if slab_of[node] != s:
+                    continue
+                i = place_of[node]
+                for l in range(corners):
+                    other = cell_nodes[cell * corners + l]
+                    j = place_of[other]
+                    if slab_of[other] == follower:
+                        j += size
+                    elif slab_of[other] != s or j < i:
+                        continue
+                    to = at_u + 3 * i * width + 3 * j
+                    block = 3 * corners * corners * cell + 3 * (min(k, l) * corners + max(k, l))
+                    for c in range(3):
+                        for d in range(3):
+                            value = h[block + c, d] if k <= l else h[block + d, c]
+                            u[to + c * width + d] += np.float64(value)
 
 
 @njit(cache=True, nogil=True)
@@ -289,45 +268,39 @@ def _factor(u, at_u, n, width, y, at_y):
     Row j becomes row j of the upper factor: u_j = u_j/√u_jj, then u_i -= u_ji u_j for the rows below.
     """
     for j in range(n):
-        row_j = at_u + j * width
-        pivot = u[row_j + j]
+        pivots = u[at_u + j * width : at_u + (j + 1) * width]
+        pivot = pivots[j]
         if not pivot > 0.0 or not np.isfinite(pivot):
             return False
         pivot = 1.0 / np.sqrt(pivot)
         for k in range(j, width):
-            u[row_j + k] *= pivot
+            pivots[k] *= pivot
         y[at_y + j] *= pivot
         for i in range(j + 1, n):
-            f = u[row_j + i]
+            f = pivots[i]
             if f != 0.0:
-                row_i = at_u + i * width
+                row = u[at_u + i * width : at_u + (i + 1) * width]
                 for k in range(i, width):
-                    u[row_i + k] -= f * u[row_j + k]
+                    row[k] -= f * pivots[k]
                 y[at_y + i] -= f * y[at_y + j]
     return True
 
 
 @njit(inline="always")
 def _pass_on(u, at_u, n, width, y, at_y, to, at_to, m, to_width, to_y, at_to_y):
-    """The next slab's upper triangle -= WᵀW and its y -= Wᵀ y, W the columns beyond n of the factor; four rows at once."""
-    for i in range(m):
-        row = at_to + i * to_width
-        j = 0
-        while j + 4 <= n:
-            a = at_u + j * width + n
-            b, c, d = a + width, a + 2 * width, a + 3 * width
-            fa, fb, fc, fd = u[a + i], u[b + i], u[c + i], u[d + i]
+    """The next slab's upper triangle -= WᵀW and its y -= Wᵀ y, W the columns beyond n of the factor."""
+    j = 0
+    while j + 3 <= n:  # a slab has three rows a node
+        first = at_u + j * width + n
+        a, b, c = u[first : first + m], u[first + width : first + width + m], u[first + 2 * width : first + 2 * width + m]
+        ya, yb, yc = y[at_y + j], y[at_y + j + 1], y[at_y + j + 2]
+        for i in range(m):
+            row = to[at_to + i * to_width : at_to + i * to_width + m]
+            fa, fb, fc = a[i], b[i], c[i]
             for k in range(i, m):
-                to[row + k] -= fa * u[a + k] + fb * u[b + k] + fc * u[c + k] + fd * u[d + k]
-            to_y[at_to_y + i] -= fa * y[at_y + j] + fb * y[at_y + j + 1] + fc * y[at_y + j + 2] + fd * y[at_y + j + 3]
-            j += 4
-        while j < n:
-            a = at_u + j * width + n
-            f = u[a + i]
-            for k in range(i, m):
-                to[row + k] -= f * u[a + k]
-            to_y[at_to_y + i] -= f * y[at_y + j]
-            j += 1
+                row[k] -= fa * a[k] + fb * b[k] + fc * c[k]
+            to_y[at_to_y + i] -= fa * ya + fb * yb + fc * yc
+        j += 3
 
 
 @phase_kernel
@@ -501,7 +474,7 @@ def judge_lattice(table, begin, end, iteration):
         old += partial[2 * b + 1]
     state[REJECTED] = 0.0
     state[STEPS] += 1.0
-    if not new + old >= 0.0:  # also when they are not numbers
+    if not new + 2.0 * old >= 0.0:  # also when they are not numbers
         state[REJECTED] = 1.0
         state[REJECTIONS] += 1.0
         state[SCALE] *= 0.5

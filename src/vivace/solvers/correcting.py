@@ -80,7 +80,7 @@ def symmetric_sweep(layout: Layout, pointers: np.ndarray | None, r: np.ndarray, 
 
     Alone, a forward sweep has complex eigenvalues; the two together are symmetric [fratarcangeli2018, section 2.2.1].
     """
-    arrays = (layout.rows[4], layout.middle, layout.rows[5], layout.rows[6], layout.inverse, r, e)
+    arrays = (*layout.matrix, layout.inverse, r, e)
     if pointers is None:
         return [Phase(kernel, arrays, 0, layout.n, serial=True) for kernel in (forward_from_zero, backward_sweep)]
     colours = [(int(begin), int(end)) for begin, end in pairwise(pointers)]
@@ -98,6 +98,7 @@ class CorrectingSolver(Solver):
 
     layout: Layout | None = None
     uses_leftover: ClassVar[bool] = False  # spend what is left of a budget on iterations without new projections
+    refresh: ClassVar[int] = 1  # 0: springs are projected with the residual, where projections are never used twice
     weighs: ClassVar[bool] = False  # find the length of every correction, instead of taking it as it is
 
     @property
@@ -121,7 +122,7 @@ class CorrectingSolver(Solver):
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         order = self.corrector.visiting_order(system, threads, seed)
         self.colouring = getattr(self.corrector, "colouring", None)
-        self.layout = Layout(system, order, threads, refresh=1)
+        self.layout = Layout(system, order, threads, refresh=self.refresh)
         self._plan_steps()
         self.system = system
 

@@ -61,5 +61,5 @@ class Jacobi(SweepingSolver, Corrector):
 
     def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
         omega = np.array([self.omega], np.float32)
-        arrays = (layout.rows[4], layout.middle, layout.rows[5], layout.rows[6], layout.inverse, r, e, omega)
+        arrays = (*layout.matrix, layout.inverse, r, e, omega)
         return [Phase(scale_rows, arrays, 0, layout.n)]

@@ -55,6 +55,7 @@ class Lattice(LBFGS):
 
     wrapper = "lattice"
     uses_leftover = False
+    refresh = 0
     snaps_pins = False
 
     def __post_init__(self) -> None:

@@ -24,13 +24,13 @@ from ..system import System, assembled
 from .layout import Layout
 
 FLAT = 1e-4  # extent of an axis, relative to the longest, below which a part has no cells along it
-EDGES_PER_CELL = 5.0  # a cell is at least this many edges long
+EDGES_PER_CELL = 4.0  # a cell is at least this many edges long
 SMALLEST_PART = 12  # vertices: less has no lattice
 WORK_PER_VERTEX = 300.0  # multiplications of one elimination that a vertex pays for
 LEAST_WORK = 4e4  # that any body may cost
-FAR = 1e-4  # of a node's own stiffness: coupling beyond the next slab that makes a part dense
+FAR = 1e-4  # of two nodes' own stiffness: coupling across three cells that makes a part dense
 MOST_DENSE = 48  # nodes of a dense part
-SAMPLED = 4  # tetrahedra of a sub-cell that stand for all
+SAMPLED = 16  # tetrahedra of a cell that stand for all, a multiple of four
 
 
 @dataclass(eq=False)
@@ -40,7 +40,6 @@ class _Part:
     vertices: np.ndarray
     xi: np.ndarray
     cells: np.ndarray
-    gradients: np.ndarray  # (3, 3): of the lattice coordinates in the rest frame, rows beyond dims are zero
     dense: bool = False
 
     @property
@@ -104,7 +103,7 @@ class LatticeSpace:
     # --- making it ------------------------------------------------------------------------------------------------
 
     def _number_nodes(self) -> None:
-        slabs, parts, cells, axes = [], [], [], []
+        slabs, parts, cells = [], [], []
         node = matrix = constant = cell_count = 0
         corners = 2**self.dims
         for number, part in enumerate(self.parts):
@@ -124,7 +123,6 @@ class LatticeSpace:
             for axis in range(self.dims):
                 steps += ((np.arange(corners) >> axis) & 1) * int(np.prod(shape[axis + 1 :]))
             cells.append(node + lowest[:, None] + steps)
-            axes.append(np.full(corners * len(lowest), number))
             part.first_node, part.first_cell = node, cell_count  # type: ignore[attr-defined]
             node += part.nodes
             cell_count += len(lowest)
@@ -132,9 +130,6 @@ class LatticeSpace:
         self.slabs = np.array(slabs, np.int32)
         self.part_list = np.array(parts, np.int32)
         self.cell_nodes = np.concatenate(cells).astype(np.int32)
-        self.axes_of = np.concatenate(axes).astype(np.int32)
-        self.axes = np.zeros((3 * len(self.parts), 4), np.float32)
-        self.axes[:, :3] = np.concatenate([part.gradients for part in self.parts])
         self.slab_of = np.repeat(np.arange(len(slabs)), self.slabs[:, kernel.SIZE]).astype(np.int32)
         self.place_of = (np.arange(node) - self.slabs[self.slab_of, kernel.FIRST_NODE]).astype(np.int32)
         self._room = matrix, constant
@@ -172,43 +167,72 @@ class LatticeSpace:
         p.sort_indices()
         return p
 
-    def _sub_cells(self, xi: np.ndarray, part_of: np.ndarray) -> np.ndarray:
-        """The sub-cell of each point (m, dims), in lattice coordinates of its part."""
-        found = np.empty(len(xi), int)
+    def _cell_of(self, xi: np.ndarray, part_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The cell of each point (m, dims) in lattice coordinates of its part, and the cell's lowest corner (m, dims)."""
+        cell, low = np.empty(len(xi), int), np.empty((len(xi), self.dims))
         for number, part in enumerate(self.parts):
             own = part_of == number
-            cell, inside = self._place(part, xi[own])
-            found[own] = cell * 2**self.dims + ((inside >= 0.5) << np.arange(self.dims)).sum(axis=1)
-        return found
+            cell[own], inside = self._place(part, xi[own])
+            low[own] = xi[own] - inside
+        return cell, low
 
     def _sort_constraints(self, system: System) -> None:
-        """Springs and tetrahedra by sub-cell; whatever else there is stays in the constant matrix."""
+        """Springs and tetrahedra by cell; whatever else there is stays in the constant matrix."""
         part_of, xi = np.full(self.n, -1), np.zeros((self.n, self.dims))
         for number, part in enumerate(self.parts):
             part_of[part.vertices], xi[part.vertices] = number, part.xi
         self._constant_groups: list[ConstraintGroup] = list(system.quadratic)
-        near: list[tuple[np.ndarray, ...]] = []
+        springs: list[tuple[np.ndarray, ...]] = []
         for group in system.springs:
-            i, j = group.vertices.T
-            own = part_of[i] >= 0
-            reach = xi[i] - xi[j]
-            local = (np.abs(reach).max(axis=1) <= 1.0) & (group.parameters[:, 0] > 0)
-            if (own & ~local).any():
-                self._constant_groups.append(_subset(group, own & ~local))
-            some = np.flatnonzero(own & local)
-            sub = self._sub_cells(0.5 * (xi[i[some]] + xi[j[some]]), part_of[i[some]])
-            near.append((group.vertices[some], group.weights[some], group.parameters[some, 0], reach[some], sub))
-        self.springs = _sorted_by_sub_cell(near, self.cells * 2**self.dims)
+            own = part_of[group.vertices[:, 0]] >= 0
+            reach = np.abs(xi[group.vertices[:, 0]] - xi[group.vertices[:, 1]]).max(axis=1, initial=0.0)
+            near = own & (reach <= 1.0) & (group.parameters[:, 0] > 0)
+            if (own & ~near).any():
+                self._constant_groups.append(_subset(group, own & ~near))
+            springs.append(self._pieces(_subset(group, near), xi, part_of))
+        self.springs = self._by_cell(springs)
         tets: list[tuple[np.ndarray, ...]] = []
         for group in system.projected:
             if group.kind.kernel is not local_rotations or self.dims < 3:
                 self._constant_groups.append(group)
                 continue
-            some = np.flatnonzero(part_of[group.vertices[:, 0]] >= 0)
-            middle = xi[group.vertices[some]].mean(axis=1)
-            sub = self._sub_cells(middle, part_of[group.vertices[some, 0]])
-            tets.append((group.vertices[some], group.weights[some], group.operator[some], sub))
-        self.tets = _sampled(tets, self.cells * 2**self.dims)
+            own = _subset(group, part_of[group.vertices[:, 0]] >= 0)
+            cell, low = self._cell_of(xi[own.vertices].mean(axis=1), part_of[own.vertices[:, 0]])
+            slopes = np.einsum("mrk,mkf->mfr", own.operator, features(xi[own.vertices] - low[:, None]))
+            tets.append((own.vertices, own.weights, own.operator, slopes, cell))
+        self.tets = _sampled(tets, self.cells)
+
+    def _pieces(self, group: ConstraintGroup, xi: np.ndarray, part_of: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Vertices, stiffness, rest length, differences of the features, and the cell, of springs cut at cell borders.
+
+        A piece that is the share f of its spring has the stiffness w/f: springs in a row. The sum of the pieces' energies
+        is the spring's for a smooth motion, and never less: (a + b)² <= a²/f + b²/(1 - f).
+        """
+        start, end = xi[group.vertices[:, 0]], xi[group.vertices[:, 1]]
+        low, high = np.minimum(start, end), np.maximum(start, end)
+        border = np.floor(high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cut = np.where((border > low) & (border < high), (border - start) / (end - start), 0.0)
+        cuts = np.sort(np.concatenate([np.zeros((len(cut), 1)), cut, np.ones((len(cut), 1))], axis=1), axis=1)
+        share = np.diff(cuts, axis=1)
+        which, piece = np.nonzero(share > 1e-6)
+        a, b = (start[which] + cuts[which, piece + k, None] * (end - start)[which] for k in (0, 1))
+        cell, corner = self._cell_of(0.5 * (a + b), part_of[group.vertices[which, 0]])
+        phi = features(a - corner) - features(b - corner)
+        stiffness = group.weights[which] / share[which, piece]
+        return group.vertices[which], stiffness, group.parameters[which, 0], phi, cell
+
+    def _by_cell(self, springs: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+        """Starts of the cells, then vertices, stiffness, rest length and features of the springs, cell by cell."""
+        if not springs:
+            nothing = np.zeros((0, 2), np.int32), np.zeros(0), np.zeros(0), np.zeros((0, 2**self.dims - 1)), np.zeros(0)
+            springs = [nothing]
+        vertices, stiffness, length, phi, cell = (np.concatenate(column) for column in zip(*springs, strict=True))
+        starts, order, _ = list_corners(cell.astype(np.int32), self.cells)
+        if self.dims == 2:
+            phi = np.pad(phi, ((0, 0), (0, 1)))
+        arrays = (stiffness, length, phi)
+        return starts, np.ascontiguousarray(vertices[order]), *(array[order].astype(np.float32) for array in arrays)
 
     def _constant_matrix(self, system: System) -> np.ndarray:
         """PᵀKP of all that does not change but pins and contacts, slab by slab."""
@@ -231,10 +255,14 @@ class LatticeSpace:
         lone = np.flatnonzero(diagonal <= 0)
         slab = self.slabs[self.slab_of[lone]]
         out[slab[:, kernel.CONSTANT] + self.place_of[lone] * (2 * slab[:, kernel.SIZE] + 1)] = 1.0
+        # A constraint across the border of two cells couples slabs that are not neighbours, weakly: each of the two nodes
+        # takes the size of what is left out instead, which keeps the matrix above the true one.
         far = ~kept & (self.slabs[there, kernel.NEXT] != here)
+        np.add.at(out, (at - self.place_of[column] + self.place_of[row])[far], np.abs(value[far]))
+        beyond = far & (np.abs(here - there) > 2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.abs(value[far]) / np.sqrt(diagonal[row[far]] * diagonal[column[far]])
-        self.far_parts = np.unique(self.slabs[here[far][share > FAR], kernel.PART])
+            share = np.abs(value[beyond]) / np.sqrt(diagonal[row[beyond]] * diagonal[column[beyond]])
+        self.far_parts = np.unique(self.slabs[here[beyond][share > FAR], kernel.PART])
         return out
 
     # --- using it -------------------------------------------------------------------------------------------------
@@ -244,25 +272,23 @@ class LatticeSpace:
         p = sp.csr_array(self.prolongation[layout.order])
         restrict = csr_arrays(sp.csr_array(p.T))
         f = np.zeros((self.nodes, 4), np.float32)
-        t = np.zeros((self.cells * 2**self.dims * kernel.ROWS, 4), np.float32)
         u, y = np.zeros(self._room[0]), np.zeros(3 * self.nodes)
         self.constant = np.zeros(self._room[1])
         phases = [Phase(restrict_rows, (*restrict, r, f), 0, self.nodes, grain=1)]
-        subs = self.cells * 2**self.dims
-        starts, vertices, stiffness, length, reach = self.springs
-        if len(stiffness) or not len(self.tets[1]):
-            table = (starts, layout.rank[vertices].ravel(), stiffness, length, reach, layout.q, t)
-            sum_springs = kernel.add_springs_planar if self.dims < 3 else kernel.add_springs_spatial
-            phases.append(Phase(sum_springs, table, 0, subs))
-        if len(self.tets[1]):
-            starts, vertices, operator, weights = self.tets
-            fresh = np.array([not len(stiffness)], np.int32)
-            tet_table = (starts, layout.rank[vertices].ravel(), operator.ravel(), weights)
-            phases.append(Phase(kernel.add_tets, (*tet_table, self.axes, self.axes_of, layout.q, t, fresh), 0, subs))
+        corners = np.array([2**self.dims], np.int32)
+        h = np.zeros((self.cells * 3 * 4**self.dims, 4), np.float32)
+        starts, vertices, *numbers, phi = self.springs
+        table = (starts, layout.rank[vertices].ravel(), *numbers, phi.ravel(), layout.q)
+        table += (coefficients(self.dims).astype(np.float32).ravel(), h)
+        if self.dims == 2:
+            phases.append(Phase(kernel.planar_cells, (*table[:4], phi, *table[5:]), 0, self.cells, grain=1))
+        else:
+            starts, vertices, operator, weights, slopes = self.tets
+            table += (starts, layout.rank[vertices].ravel(), operator.ravel(), weights, slopes, corners)
+            phases.append(Phase(kernel.general_cells, table, 0, self.cells, grain=1))
         lists = self.cell_at, self.cell_list, self.cell_nodes.ravel(), self.slab_of, self.place_of
-        shape = np.array([2**self.dims, self.dims], np.int32)
-        table = (self.slabs.ravel(), u, self.constant, *lists, slopes(self.dims).ravel(), t, shape)
-        phases.append(Phase(kernel.assemble_slabs, table, 0, len(self.slabs), grain=1, chunks=len(self.slabs)))
+        table = (self.slabs.ravel(), u, self.constant, *lists, h, corners)
+        phases.append(Phase(kernel.assemble_slabs, table, 0, len(self.slabs), grain=1))
         parts = len(self.parts)
         sizes = np.repeat(3 * self.slabs[self.part_list[:, kernel.FIRST], kernel.SIZE], 2)
         ends = np.cumsum(np.stack([sizes.astype(np.int64) ** 2, sizes], axis=1), axis=0)
@@ -315,28 +341,25 @@ def lattice_spaces(system: System, most: int) -> list[LatticeSpace]:
     return made
 
 
-def slopes(dims: int) -> np.ndarray:
-    """Gradients of the corners' hats at the middle of each sub-cell: (sub-cells, corners, 3)."""
-    corners = 2**dims
-    bits = (np.arange(corners)[:, None] >> np.arange(dims)) & 1
-    middle = 0.25 + 0.5 * bits
-    out = np.zeros((corners, corners, 3))
-    for axis in range(dims):
-        value = np.where(bits[None, :, axis] == 1, 1.0, -1.0) * np.ones((corners, 1))
-        for other in range(dims):
-            if other != axis:
-                inside = middle[:, None, other]
-                value = value * np.where(bits[None, :, other] == 1, inside, 1.0 - inside)
-        out[:, :, axis] = value
-    return out
+def features(xi: np.ndarray) -> np.ndarray:
+    """Products of the coordinates (..., dims) that make up a multilinear function, but for 1: (..., 2^dims - 1)."""
+    dims = xi.shape[-1]
+    chosen = (np.arange(1, 2**dims)[:, None] >> np.arange(dims)) & 1
+    return np.where(chosen == 1, xi[..., None, :], 1.0).prod(axis=-1)
+
+
+def coefficients(dims: int) -> np.ndarray:
+    """Of the features in the hats of a cell's corners: (2^dims, 2^dims - 1)."""
+    corners = np.arange(2**dims)
+    inside = (corners[:, None] >> np.arange(dims)) & 1
+    basis = np.concatenate([np.ones((len(corners), 1)), features(inside.astype(float))], axis=1)
+    return np.linalg.inv(basis).T[:, 1:]  # hats are 1 at their own corner and 0 at the others
 
 
 def _part(rest: np.ndarray, piece: np.ndarray, axes: np.ndarray, extents: np.ndarray, cells: np.ndarray) -> _Part:
     along = rest[piece] @ axes.T
     length = extents / cells
-    gradients = np.zeros((3, 3))
-    gradients[: len(axes)] = axes / length[:, None]
-    return _Part(piece, (along - along.min(axis=0)) / length, cells, gradients)
+    return _Part(piece, (along - along.min(axis=0)) / length, cells)
 
 
 def _dense(rest: np.ndarray, part: _Part) -> _Part:
@@ -363,40 +386,28 @@ def _subset(group: ConstraintGroup, some: np.ndarray) -> ConstraintGroup:
     return ConstraintGroup(group.kind, *parts)
 
 
-def _sorted_by_sub_cell(near: Sequence[tuple[np.ndarray, ...]], subs: int) -> tuple[np.ndarray, ...]:
-    """Starts of the sub-cells, then vertices, stiffness, rest length and reach of the springs, sub-cell by sub-cell."""
-    if not near:
-        empty = np.zeros(0, np.float32)
-        return np.zeros(subs + 1, np.int32), np.zeros((0, 2), np.int32), empty, empty, np.zeros((0, 4), np.float32)
-    vertices, stiffness, length, reach, sub = (np.concatenate(column) for column in zip(*near, strict=True))
-    starts, order, _ = list_corners(sub.astype(np.int32), subs)
-    rows = np.zeros((len(sub), 4), np.float32)
-    rows[:, : reach.shape[1]] = reach[order]
-    return starts, vertices[order], stiffness[order].astype(np.float32), length[order].astype(np.float32), rows
+def _sampled(tets: Sequence[tuple[np.ndarray, ...]], cells: int) -> tuple[np.ndarray, ...]:
+    """Starts of the cells, then vertices, operators, weights and slopes of the tetrahedra that stand for all of theirs.
 
-
-def _sampled(tets: Sequence[tuple[np.ndarray, ...]], subs: int) -> tuple[np.ndarray, ...]:
-    """Starts of the sub-cells, then vertices, operators and weights of the tetrahedra that stand for all of theirs.
-
-    They carry the weight of the others, and fours are filled up with tetrahedra of no weight.
+    A few, evenly spaced in each cell's list, carry the weight of the others; where there are fewer, some stand twice.
     """
-    empty = np.zeros((0, 4), np.int32), np.zeros((0, 3, 4), np.float32), np.zeros(0, np.float32)
     if not tets:
-        return np.zeros(subs + 1, np.int32), *empty
-    vertices, weights, operator, sub = (np.concatenate(column) for column in zip(*tets, strict=True))
-    order = np.argsort(sub, kind="stable")
-    counts = np.bincount(sub, minlength=subs)
+        empty = np.zeros((0, 4), np.int32), np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros((0, 4), np.float32)
+        return np.zeros(cells + 1, np.int32), *empty
+    vertices, weights, operator, slopes, cell = (np.concatenate(column) for column in zip(*tets, strict=True))
+    order = np.argsort(cell, kind="stable")
+    counts = np.bincount(cell, minlength=cells)
     begin = np.concatenate([[0], np.cumsum(counts)])[:-1]
     used = np.flatnonzero(counts)
-    # SAMPLED evenly spaced tetrahedra of each sub-cell that has any; fewer stand more than once, for a share each
     spread = (np.arange(SAMPLED) * counts[used, None]) // SAMPLED
     chosen = order[begin[used, None] + spread]
-    total = np.bincount(sub, weights, minlength=subs)[used]
     share = weights[chosen]
-    share *= (total / share.sum(axis=1))[:, None]
+    share *= (np.bincount(cell, weights, minlength=cells)[used] / share.sum(axis=1))[:, None]
     starts = np.concatenate([[0], np.cumsum(np.where(counts > 0, SAMPLED, 0))]).astype(np.int32)
     flat = chosen.ravel()
-    return starts, vertices[flat], operator[flat].astype(np.float32), share.ravel().astype(np.float32)
+    rows = np.zeros((len(flat) * slopes.shape[1], 4), np.float32)
+    rows[:, :3] = slopes[flat].reshape(-1, 3)
+    return starts, vertices[flat], operator[flat].astype(np.float32), share.ravel().astype(np.float32), rows
 
 
 def csr_arrays(p: sp.csr_array) -> tuple[np.ndarray, ...]:

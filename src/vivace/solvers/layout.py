@@ -6,6 +6,8 @@ Every sweeping solver uses this one layout, so comparisons between them compare 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,15 @@ from ..system import System, row_sums
 from .contact_stage import ContactStage
 
 ROOM = 4096  # contacts that every layout has room for
+
+
+class OffDiagonal(NamedTuple):
+    """Y without its diagonal by rows: pointers, where a row's columns pass its own number, columns, -Y_ij."""
+
+    at: np.ndarray
+    middle: np.ndarray
+    j: np.ndarray
+    a: np.ndarray
 
 
 class Layout:
@@ -43,7 +54,7 @@ class Layout:
         self.rank[self.order] = np.arange(n, dtype=np.int32)
         # The arrays of kernels.sweep, in its order: springs first, then the other neighbours.
         self.rows = self._rows([] if refresh else system.springs)
-        self.middle = sort_rows(*self.rows[4:7])  # where a row's columns pass its own number
+        self._middle = sort_rows(*self.rows[4:7])
         self.tie, self.inverse, self.diagonal = (np.zeros(n, np.float32) for _ in range(3))
         self.adapt(system)
         self.constant = np.zeros((n, 4), np.float32)
@@ -68,6 +79,14 @@ class Layout:
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
         _ = load_rows.address, store_rows.address  # compiled now, not inside the first step's budget
         _check_finite(*(self.rows[k] for k in (2, 3, 6)))
+
+    @cached_property
+    def matrix(self) -> OffDiagonal:
+        """All of Y, springs included wherever their projections are computed."""
+        if self.refresh or not self.system.springs:
+            return OffDiagonal(self.rows[4], self._middle, *self.rows[5:7])
+        at, j, a = self._rows([])[4:7]
+        return OffDiagonal(at, sort_rows(at, j, a), j, a)
 
     def adapt(self, system: System) -> None:
         """Go on with a system that differs from the last in its pins: only the diagonal changes."""

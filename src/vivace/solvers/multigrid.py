@@ -94,7 +94,8 @@ class Multigrid(CorrectingSolver, Corrector):
         more = (self.cycles or cycles_for(layout.system)) - 1
         if more:
             r_left, e_more = np.zeros_like(r), np.zeros_like(e)
-            arrays = (layout.rows[4], layout.rows[5], layout.rows[6], layout.tie, r, e, r_left)
+            at, _, j, a = layout.matrix
+            arrays = (at, j, a, layout.tie, r, e, r_left)
             again = [
                 Phase(residual_of, arrays, 0, layout.n),
                 *self._fine_cycle(layout, r_left, e_more),
@@ -110,7 +111,7 @@ class Multigrid(CorrectingSolver, Corrector):
         sweeps = symmetric_sweep(layout, self._pointers, r, e)
         half = len(sweeps) // 2
         left = np.zeros_like(r)
-        fine = (layout.rows[4], layout.middle, layout.rows[5], layout.rows[6], layout.inverse, r, e, left)
+        fine = (*layout.matrix, layout.inverse, r, e, left)
         prolong, restrict = self.hierarchy.down
         first = self.hierarchy.levels[0]
         return [

@@ -33,7 +33,8 @@ def conjugate_steps(layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[np.nd
     n = layout.n
     p, state = np.zeros((n, 4), np.float32), np.zeros(STATE_SIZE)
     one, two = blocks_of(n), blocks_of(n, 2)
-    arrays = (layout.rows[4], layout.rows[5], layout.rows[6], layout.tie, r, p, two, state)
+    at, _, j, a = layout.matrix
+    arrays = (at, j, a, layout.tie, r, p, two, state)
     return state, [
         Phase(product_blocks, (e, r, one, state), 0, n, grain=BLOCK),
         Phase(conjugate_weight, (one, state), 0, 1, serial=True),
