@@ -75,6 +75,11 @@ class Report:
         return self._frame()
 
     @property
+    def system(self) -> System:
+        """Matrix, energy and gradient of that problem."""
+        return self._system
+
+    @property
     def touching(self) -> np.ndarray:
         """The vertices that the collide stage found in contact."""
         return np.unique(np.concatenate([self._contacts.walls.vertices, self._contacts.pairs.vertices.ravel()]))

@@ -16,15 +16,19 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 import scipy.sparse.linalg as spl
+from cholespy import CholeskySolverD, MatrixType
 
 from ..system import Frame, System
-from .base import Budget, Deadline
+from .hessian import Hessian
 from .line_search import backtrack
-from .newton import Newton
+from .newton import ROUNDING
 
 MEMORY = 12  # pairs that L-BFGS keeps
 WINDOW = 10  # iterations over which progress is judged
+TIGHT = 1e-7  # of Newton's equation, relative: its error squares, down to that
+PATIENCE = 20  # conjugate gradients that cost as much as new factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,24 +87,81 @@ def polish(
 ) -> Reference:
     """Newton's method from `start` (default: the prediction) until the minimum is `within` so many metres (RMS).
 
-    Where constraints had negative curvature left out, an iteration moves positions by a share r < 1 of what the one
-    before did; what is still to come is then r/(1 - r) times the last move.
+    Where constraints had negative curvature left out, a step is a share r < 1 of the one before; what is still to come
+    is then r/(1 - r) times the last one.
     """
-    newton = _newton(system)
     q = np.array(frame.s if start is None else start, np.float64)
-    constant = _rows(system.constant(frame))
-    out = np.empty((system.n, 4))
     scale = float(np.linalg.norm(system.gradient(frame.start, frame))) or 1.0
-    before, converged, k = np.inf, False, 0
-    while not converged and k < most and np.isfinite(q).all():
-        newton.solve(_rows(q), constant, out, Deadline.of(Budget(iterations=1)))
-        moved = rms(out[:, :3] - q)
-        q, k = out[:, :3].copy(), k + 1
-        share = moved / before if before > 0 else 0.0  # 0 after the first: nothing is known of r yet
-        converged = moved <= within and share < 1 and moved * share <= within * (1 - share)
-        before = moved
-    energy, gradient = system.evaluate(q, frame)
+
+    def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
+        return system.evaluate(x, frame)
+
+    energy, gradient = evaluate(q)
+    first, before, converged, k = energy, np.inf, False, 0
+    while not converged and k < most and np.isfinite(energy):
+        direction = _newton(system)(q, gradient)
+        slack = ROUNDING * (abs(first) + abs(energy - first))
+        found = backtrack(evaluate, q, direction, energy, float(np.sum(direction * gradient)), slack=slack)
+        size, k = rms(direction), k + 1
+        share = size / before if before > 0 else 0.0  # 0 at first: nothing is known of r yet
+        converged = size <= within and share < 1 and size * share <= within * (1 - share)
+        if found is None:  # rounding: the energy cannot be seen to fall
+            converged = size <= within
+            break
+        q, energy, gradient, before = found.q, found.energy, found.rest, size
     return Reference(q, energy, float(np.linalg.norm(gradient)) / scale, k, converged)
+
+
+class _Newton:
+    """Newton's direction d, H d = -∇ε, by conjugate gradients over factors of an earlier H.
+
+    Factorising takes a hundred times as long as solving, and from step to step H changes little: new factors are made
+    when conjugate gradients take too long with the old ones.
+    """
+
+    def __init__(self, system: System):
+        self._system, self._hessian = system, Hessian(system)
+        self._factors: CholeskySolverD | None = None
+
+    def __call__(self, q: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        matrix, b = self._hessian(q), -gradient.ravel()
+        x = self._conjugate(matrix, b) if self._factors is not None else None
+        if x is None:
+            try:
+                self._factors = CholeskySolverD(len(b), matrix.indptr, matrix.indices, matrix.data, MatrixType.CSR)
+                x = self._solve(b)
+            except ValueError:  # not positive definite to rounding
+                self._factors = None
+        if x is None or not x @ b > 0:
+            return -factorised(self._system)(gradient)  # Y is never less than H: a short step, and down
+        return x.reshape(gradient.shape)
+
+    def _solve(self, b: np.ndarray) -> np.ndarray:
+        assert self._factors is not None
+        x = np.empty_like(b)
+        self._factors.solve(b, x)
+        return x
+
+    def _conjugate(self, matrix: sp.csr_matrix, b: np.ndarray) -> np.ndarray | None:
+        """x of matrix x = b to TIGHT; None where that takes, or seems to take, more than PATIENCE iterations."""
+        x, r = np.zeros_like(b), b.copy()
+        z = self._solve(r)
+        p, rz = z.copy(), float(r @ z)
+        size = float(np.linalg.norm(b))
+        for k in range(1, PATIENCE + 1):
+            through = matrix @ p
+            step = rz / float(p @ through)
+            x += step * p
+            r -= step * through
+            left = float(np.linalg.norm(r))
+            if left <= TIGHT * size:
+                return x
+            if not left <= TIGHT ** ((k - 3) / PATIENCE) * size:  # the first three may be slow, or not yet downhill
+                return None
+            z = self._solve(r)
+            rz, last = float(r @ z), rz
+            p = z + rz / last * p
+        return None
 
 
 def relative_error(system: System, frame: Frame, q: np.ndarray, reference: Reference | None = None) -> float:
@@ -155,18 +216,11 @@ def factorised(system: System):
     return system._factors.solve  # type: ignore[attr-defined]
 
 
-def _newton(system: System) -> Newton:
-    """Newton's method, prepared; it stays with the system."""
+def _newton(system: System) -> _Newton:
+    """Its factors stay with the system."""
     if not hasattr(system, "_polisher"):
-        newton = Newton()
-        newton.prepare(system, threads=1, seed=0)
-        system._polisher = newton  # type: ignore[attr-defined]
+        system._polisher = _Newton(system)  # type: ignore[attr-defined]
     return system._polisher  # type: ignore[attr-defined]
-
-
-def _rows(points: np.ndarray) -> np.ndarray:
-    """(n, 3) as solvers take them, in float64."""
-    return np.column_stack([points, np.zeros(len(points))])
 
 
 def _apply(pairs, solve, gradient: np.ndarray) -> np.ndarray:
