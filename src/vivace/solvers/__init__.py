@@ -11,6 +11,7 @@ from . import (
     lbfgs,
     multigrid,
     newton,
+    newton_multigrid,
     pbd,
     pbd_coloured,
     pbd_jacobi,
@@ -19,7 +20,7 @@ from . import (
     vivace,
     weighted_jacobi,
 )
-from .base import SOLVERS, Budget, Deadline, Outcome, Solver, make_solver, options_of
+from .base import SOLVERS, Budget, Deadline, Outcome, Solver, as_budget, make_solver, options_of
 from .reference import Reference, minimise, relative_error
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Outcome",
     "Reference",
     "Solver",
+    "as_budget",
     "auto",
     "block_descent",
     "chebyshev",
@@ -41,6 +43,7 @@ __all__ = [
     "minimise",
     "multigrid",
     "newton",
+    "newton_multigrid",
     "options_of",
     "pbd",
     "pbd_coloured",

@@ -1,0 +1,189 @@
+"""Newton by multigrid: the true Hessian of a step's energy, solved by a few V-cycles, in float32.
+
+    H(q) d ≈ -∇ε(q),     q ← q + α d
+
+Projective dynamics has Y in the place of H, which is as stiff across a spring as along it, and turns what hangs too
+slowly, however well Y is inverted. Here each Newton iteration takes the Hessian H at q without the constraints' negative
+curvature (`kernels.block_galerkin`), and a few iterations of conjugate gradients, preconditioned by a V-cycle on H: a
+forward sweep of 3 x 3 blocks down, a backward one up, on every level; coarse matrices PᵀHP are made anew each time. The
+prolongations are those of the hierarchy for Y and never change. [fratarcangeli2018, section 1.3.4] has Newton's method
+with an exact solve; `newton` is that, in float64.
+
+The step is judged by the trapezium rule, as L-BFGS judges its own (`kernels.quasi_newton`), with the part that it leaves
+out of the springs' energy added, so that for springs the change of ε is exact. One that would raise ε is halved until it
+does not: the energy never rises, whenever time is up. A step starts where the prediction is, pins included: snapped to
+their targets, they would leave kinks that the first direction obeys.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..checks import is_whole
+from ..collisions.contacts import Contacts
+from ..colouring import COLOURINGS, colour
+from ..errors import InputError, UnknownNameError
+from ..kernels.acceleration import BLOCK, STATE_SIZE, conjugate_direction, product_blocks
+from ..kernels.block_multigrid import begin_newton, newton_length, newton_step, newton_weight, shorten
+from ..kernels.quasi_newton import judge_blocks
+from ..kernels.sweep import store_residual
+from ..kernels.team import Job, Phase
+from ..system import System
+from .base import SOLVERS, Deadline, Outcome, Solver
+from .block_levels import BlockLevels
+from .correcting import blocks_of
+from .hierarchy import COARSENINGS, build
+from .layout import Layout
+from .ordering import morton_rank
+
+HALVINGS = 12  # of a step that would raise the energy, before it is given up
+ROUNDING = 1e-3  # of the slope: a rise of the energy that may be rounding
+
+
+@SOLVERS.register("newton-multigrid")
+@dataclass(eq=False)
+class NewtonMultigrid(Solver):
+    """Newton's method with multigrid-preconditioned conjugate gradients: moves as the converged step does.
+
+    An iteration is one of conjugate gradients, with one V-cycle.
+
+    steps                iterations for each Hessian, 1 to 100
+    coarsening           "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation
+    colouring_algorithm  of the fine level (see `vivace list colourings`)
+    """
+
+    steps: int = 2
+    coarsening: str = "energy"
+    colouring_algorithm: str = "greedy"
+
+    name = "newton-multigrid"
+    snaps_pins: ClassVar[bool] = False
+    layout: Layout | None = None
+
+    def __post_init__(self) -> None:
+        if self.coarsening not in COARSENINGS:
+            raise UnknownNameError("coarsening", str(self.coarsening), COARSENINGS)
+        COLOURINGS[self.colouring_algorithm]
+        if not is_whole(self.steps) or not 1 <= self.steps <= 100:
+            raise InputError(f"steps must be a whole number from 1 to 100, not {self.steps!r}")
+
+    def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
+        self.colouring = colour(*system.graph, self.colouring_algorithm, seed=seed, threads=threads, check=False)
+        order, self._pointers = self.colouring.order(morton_rank(system.model.mesh.vertices))
+        layout = Layout(system, order, threads)
+        self._hierarchy, self._seed = build(system.matrix, order, coarsening=self.coarsening, seed=seed), seed
+        self._plan(layout)
+        self.system = system
+
+    def _plan(self, layout: Layout) -> None:
+        """Jobs: `_look` takes the residual at q, `_set_up` the Hessian, `_cycle` is one iteration."""
+        n, threads = layout.n, layout.threads
+        self.layout = layout
+        r, r_old, left, z, p, hp, d, q_old = (np.zeros((n, 4), np.float32) for _ in range(8))
+        q, state, self._share = layout.q, np.zeros(STATE_SIZE), np.zeros(1, np.float32)
+        self.levels = levels = BlockLevels(layout, self._pointers, self._hierarchy, self._seed)
+        self._judged, self._turned = blocks_of(n, 2), blocks_of(len(levels.pull))
+        products, lengths = blocks_of(n), blocks_of(n, 2)
+        residual = (*layout.rows, layout.tie, layout.base, q, layout.square, r)
+        look = [*layout.local_phases, Phase(store_residual, residual, 0, n)]
+        judge = [
+            Phase(judge_blocks, (q, q_old, r, r_old, self._judged), 0, n, grain=BLOCK),
+            levels.turning(q_old, self._turned),
+        ]
+        begin = Phase(begin_newton, (q, q_old, r, r_old, left, d), 0, n)
+        cycle = [
+            *levels.cycle(left, z),
+            Phase(product_blocks, (left, z, products, state), 0, n, grain=BLOCK),
+            Phase(newton_weight, (products, state), 0, 1, serial=True),
+            Phase(conjugate_direction, (z, p, state), 0, n),
+            levels.product(left, p, hp, lengths),
+            Phase(newton_length, (lengths, state), 0, 1, serial=True),
+            Phase(newton_step, (q, q_old, d, left, p, hp, state), 0, n),
+        ]
+        self._look, self._judge = Job(look, threads), Job([*look, *judge], threads)
+        self._set_up, self._cycle = Job([*levels.set_up, begin], threads), Job(cycle, threads)
+        self._shorten = Job([Phase(shorten, (q, q_old, d, self._share), 0, n)], threads)
+        self._state, self._direction = state, d
+        self._took = {"look": 0, "set up": 0, "cycle": 0}  # ns, the longest of late
+
+    def adapt(self, system: System) -> bool:
+        if self.layout is None or self.system is None or not system.shares_structure(self.system):
+            return False
+        self.layout.adapt(system)  # ties go into every level with the next Hessian
+        self.system = system
+        return True
+
+    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        if self.layout is None or self.system is None:
+            raise InputError(f"solver {self.name!r} has not been prepared for a system")
+        self.layout.touch(contacts, previous, start, self.system)
+        if self.layout.contacts is not None and self.layout.contacts.full:
+            self._plan(self.layout.with_room_for(contacts))
+            self.layout.touch(contacts, previous, start, self.system)
+
+    def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        if self.layout is None:
+            raise InputError(f"solver {self.name!r} has not been prepared for a system")
+        layout, budget = self.layout, deadline.budget
+        layout.load(start, constant)
+        self._time("look", self._look)
+        met, limit = layout.residual(), -1.0
+        if budget.tolerance is not None and np.isfinite(met):
+            limit = max(budget.tolerance * met, np.sqrt(layout.resolution()))
+        sweeps, halved, stopped, residuals = 0, 0, "", list[tuple[int, float]]()
+        while not stopped:
+            if deadline.trace:
+                residuals.append((sweeps, met))
+            self._time("set up", self._set_up)
+            most = min(self.steps, budget.most_iterations - sweeps)
+            sweeps += self._iterate(most, deadline.at_ns)
+            swept_ns = time.perf_counter_ns()
+            better, tries = self._accept()
+            halved += tries
+            met = layout.residual()
+            if sweeps >= budget.most_iterations:
+                stopped = "iterations"
+            elif not better:  # down to rounding, or no number
+                stopped = "tolerance" if limit >= 0 else "iterations"
+            elif met <= limit:
+                stopped = "tolerance"
+            elif deadline.at_ns is not None and swept_ns + sum(self._took.values()) > deadline.at_ns:
+                stopped = "time"
+        layout.store(out)
+        note = f"{halved} halved steps" if halved else ""
+        return Outcome(sweeps, met, stopped, time.perf_counter_ns(), note, np.reshape(residuals, (-1, 2)))
+
+    def _iterate(self, most: int, at_ns: int | None) -> int:
+        """At most that many iterations of conjugate gradients, leaving time to judge what they have found."""
+        begin = time.perf_counter_ns()
+        count = self._cycle.run(most, None if at_ns is None else at_ns - self._took["look"])
+        self._note("cycle", (time.perf_counter_ns() - begin) // count)
+        return count
+
+    def _accept(self) -> tuple[bool, int]:
+        """Judge q against q_old, and go back half-way until the energy has not risen; whether q has moved, how often."""
+        for tries in range(HALVINGS):
+            self._time("look", self._judge, first=1)
+            new, old = self._judged.reshape(-1, 2).sum(axis=0)
+            gain = 0.5 * (new + old) + self._turned.sum()
+            if gain >= -0.5 * ROUNDING * abs(old):  # not so if it is no number
+                return bool(old > 0), tries
+            self._share[0] = 0.5
+            self._shorten.run()
+        self._share[0] = 0.0
+        self._shorten.run()
+        self._time("look", self._look)
+        return False, HALVINGS
+
+    def _time(self, what: str, job: Job, first: int = 0) -> None:
+        begin = time.perf_counter_ns()
+        job.run(1, None, first)
+        self._note(what, time.perf_counter_ns() - begin)
+
+    def _note(self, what: str, took: int) -> None:
+        self._took[what] = max(took, self._took[what] - self._took[what] // 16)
