@@ -33,15 +33,21 @@ def test_the_warm_up_is_not_counted(cloth, monkeypatch):
 def test_the_run_is_the_simulation(cloth):
     result = run(cloth, budget=FEW, frames=4, error_samples=0, record=True)
     sim = cloth.simulate(budget=FEW)
-    for found in result.positions:
+    for found, speed in zip(result.positions, result.velocities, strict=True):
         np.testing.assert_array_equal(found, sim.step().positions)
+        np.testing.assert_array_equal(speed, sim.velocities)
+    whole = result.trajectory()
+    np.testing.assert_array_equal(whole.positions[0], cloth.model.mesh.vertices.astype(np.float32))
+    np.testing.assert_array_equal(whole.positions[1:], result.positions)
+    np.testing.assert_allclose(whole.times, cloth.time_step * np.arange(5))
     assert result.finite
     assert list(result.stages) == ["predict", "collide", "colour", "solve", "guard", "update"]
     np.testing.assert_array_equal(result.sweeps, 3)
 
 
 def test_positions_are_kept_only_when_asked_for(cloth):
-    assert run(cloth, budget=FEW, frames=2, error_samples=0).positions == []
+    result = run(cloth, budget=FEW, frames=2, error_samples=0)
+    assert result.positions == result.velocities == []
 
 
 @pytest.mark.parametrize(
@@ -79,7 +85,7 @@ def test_no_frames_is_refused(cloth):
 
 @pytest.mark.parametrize("factor", [1.0, 1.25, 0.5])
 def test_stretch_of_a_uniformly_scaled_cloth(factor):
-    """Positions c x stretch every edge by c - 1, and a weightless cloth of next to no stiffness stays there."""
+    """Positions c x stretch every spring by |c - 1|, and a weightless cloth of next to no stiffness stays there."""
     sheet = mesh.cloth(8, 8)
     model = Model.of(sheet, Cloth(0.2, 1e-6, 1e-9), gravity=(0, 0, 0))
     result = run(Scene("scaled", model, 1e-4, start=factor * sheet.vertices), budget=FEW, frames=3, error_samples=0)
@@ -87,13 +93,19 @@ def test_stretch_of_a_uniformly_scaled_cloth(factor):
     longest = factor * np.abs(sheet.vertices).max()
     shortest = np.linalg.norm(np.diff(sheet.vertices[sheet.edges], axis=1), axis=2).min()
     tolerance = 2 * 4 * np.sqrt(3) * ROUNDING * longest / shortest
-    np.testing.assert_allclose(result.stretch, factor - 1, atol=tolerance)
-    assert result.summary()["stretch_mean"] == pytest.approx(factor - 1, abs=tolerance)
+    np.testing.assert_allclose(result.stretch, abs(factor - 1), atol=tolerance)
+    for name in ("stretch_mean", "stretch_rms", "stretch_max"):
+        assert result.summary()[name] == pytest.approx(abs(factor - 1), abs=tolerance)
 
 
-def test_stretch_is_the_mean_of_the_last_third(cloth):
+def test_stretch_is_that_of_the_last_third(cloth):
     result = run(cloth, budget=FEW, frames=6, error_samples=0)
-    assert result.summary()["stretch_mean"] == pytest.approx(result.stretch[4:].mean())
+    mean, root, largest = result.stretch[4:].T
+    summary = result.summary()
+    assert summary["stretch_mean"] == pytest.approx(mean.mean())
+    assert summary["stretch_rms"] == pytest.approx(np.sqrt(np.mean(root**2)))
+    assert summary["stretch_max"] == largest.max()
+    assert summary["stretch_mean"] <= summary["stretch_rms"] <= summary["stretch_max"]
 
 
 def test_one_frame_has_a_stretch(cloth):

@@ -12,14 +12,22 @@ from vivace.cli.arguments import solver_names
 from vivace.scenes import make_scene
 
 COMPARE = ("compare", "tablecloth", "--set", "resolution=8")
+pytestmark = pytest.mark.usefixtures("own_cache")
 LIVE = (*COMPARE, "--frames", 4, "--samples", 2)
 FRAME = (*COMPARE, "--frame", 2, "--most", 5, "--repeat", 2)
 ROW = ["scene", "solver", "mode", "budget_ms", "iterations", "relative_error_median", "relative_error_max"]
 ROW += ["gradient_median", "sweeps_per_frame_median", "ms_per_frame_median", "ms_per_frame_p99", "finite"]
+MOTION = ["motion_reference", "substeps", "motion_times_s", "distance_m", "distance_median_m", "fine_distance_m"]
+MOTION += ["fine_distance_median_m", "stretch_mean", "stretch_rms", "stretch_max", "lowest_m", "lowest_reference_m"]
 COLUMNS = ["scene", "solver", "mode", "budget_ms", "iterations", "frame", "time_s", "relative_error", "gradient"]
 COLUMNS += ["sweeps_per_frame_median"]
-LIVE_FILES = ["errors.csv", "errors.png", "settings.json", "summary.png"]
+LIVE_FILES = ["errors.csv", "errors.png", "motion.csv", "motion.png", "settings.json", "summary.png"]
 FRAME_FILES = ["convergence.csv", "convergence.png", "errors.csv", "settings.json", "summary.png"]
+
+
+@pytest.fixture
+def own_cache(monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("VIVACE_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 
 def strict(text):
@@ -46,7 +54,7 @@ def settings_inside(path):
 
 def check_rows(rows):
     for row in rows:
-        assert list(row) == ROW
+        assert list(row) == (ROW if row["mode"] == "frame" else ROW + MOTION)
         assert (row["budget_ms"] is None) != (row["iterations"] is None)
         assert row["finite"] is True
         assert 0 <= row["relative_error_median"] <= row["relative_error_max"]
@@ -89,13 +97,26 @@ def test_live(vivace, tmp_path):
         theirs = [line for line in lines if key(line) == found]
         assert np.median([float(line["gradient"]) for line in theirs]) == pytest.approx(row["gradient_median"])
 
+    moved = table(tmp_path / "motion.csv")
+    assert len(moved) == len(rows) * 5  # the start and four frames
+    for found, row in by_key.items():
+        theirs = [line for line in moved if key(line) == found]
+        (frame,) = [round(time / h) for time in row["motion_times_s"]]  # 0.25 s is beyond the end: the last frame
+        assert frame == 4
+        assert [float(theirs[frame]["distance_m"])] == row["distance_m"] == [row["distance_median_m"]]
+        assert [float(theirs[frame]["fine_distance_m"])] == row["fine_distance_m"]
+        assert float(theirs[-1]["lowest_m"]) == row["lowest_m"]
+        assert float(theirs[0]["distance_m"]) == 0.0
+        assert row["motion_reference"] == "converged, h = 33 ms"
+        assert 0 < row["stretch_mean"] <= row["stretch_rms"] <= row["stretch_max"]
+
     record = strict((tmp_path / "settings.json").read_text())
     assert record["rows"] == rows
     wanted = {"solvers": solvers, "budgets_ms": [0.5, 1.0], "iterations": [3], "frames": 4, "samples": 2, "seed": 0}
     wanted |= {"target": "tablecloth", "targets": ["tablecloth"], "mode": "live", "measure": "energy"}
     assert {name: record["settings"][name] for name in wanted} == wanted
     assert record["settings"]["parameters"]["resolution"] == 8
-    for name in ("errors.png", "summary.png"):
+    for name in ("errors.png", "summary.png", "motion.png"):
         assert settings_inside(tmp_path / name)["solvers"] == solvers
 
 
@@ -109,6 +130,32 @@ def test_live_as_a_table(vivace, tmp_path):
         assert f"wrote {tmp_path / name}\n" in result.out
 
 
+def test_times_are_asked_for_and_motion_comes_first(vivace):
+    command = (*COMPARE, "--frames", 8, "--samples", 1, "--solvers", "jacobi", "--iterations", 2, "--no-fine")
+    (row,) = vivace(*command, "--times", "0.1,0.2,5", "--json").json
+    assert row["motion_times_s"] == pytest.approx([0.099, 0.198])
+    assert len(row["distance_m"]) == 2
+    assert row["fine_distance_m"] is None
+    text = vivace(*command, "--times", "0.1,0.2", "--quiet").out
+    assert text.index("cm after 0.099, 0.198 s") < text.index("relative error")
+    assert "measured against: converged, h = 33 ms" in text
+    assert "steps of 1 ms" not in text
+
+
+def test_without_motion(vivace, tmp_path):
+    command = (*LIVE, "--solvers", "jacobi", "--iterations", 2, "--no-motion", "--json", "--out", tmp_path)
+    (row,) = vivace(*command).json
+    assert list(row) == ROW
+    assert names_in(tmp_path) == [name for name in LIVE_FILES if not name.startswith("motion")]
+
+
+def test_what_touches_is_measured_against_itself(vivace):
+    table = ("compare", "tablecloth", "--set", "resolution=8", "--set", "table=true", "--frames", 3, "--samples", 1)
+    (row,) = vivace(*table, "--solvers", "vivace", "--iterations", 2, "--json").json
+    assert row["motion_reference"].startswith("itself with 30 times as many sweeps")
+    assert row["fine_distance_m"] is None
+
+
 def test_the_default_budgets(vivace):
     solvers = ("--solvers", "jacobi", "--frames", 1, "--json")
     assert [row["budget_ms"] for row in vivace(*COMPARE, *solvers).json] == [4, 8, 15, 25]
@@ -120,7 +167,7 @@ def test_the_default_budgets(vivace):
 @pytest.mark.parametrize("others", ["", ",vivace"])
 def test_a_solver_that_diverged(vivace, tmp_path, others):
     solver = "vivace:relaxation=printed,omega=1.9"
-    command = ("compare", "tablecloth", "--set", "resolution=12", "--frames", 40, "--samples", 3)
+    command = ("compare", "tablecloth", "--set", "resolution=12", "--frames", 40, "--samples", 3, "--no-fine")
     rows = vivace(*command, "--solvers", solver + others, "--budgets-ms", 1, "--json", "--out", tmp_path).json
     assert rows[0]["finite"] is False
     assert rows[0]["relative_error_max"] is None
@@ -178,7 +225,7 @@ def test_several_scenes(vivace, tmp_path, scene_file):
     """Each parameter goes where it is known; two scenes of one name are told apart by what was typed."""
     command = ("compare", "tablecloth", "bar", scene_file, "--set", "resolution=4", "--set", "bend=0.5")
     command += ("--solvers", "jacobi", "--iterations", "2")
-    modes = {"live": ("--frames", 2), "frame": ("--frame", 1, "--most", 2, "--repeat", 1)}
+    modes = {"live": ("--frames", 2, "--no-fine"), "frame": ("--frame", 1, "--most", 2, "--repeat", 1)}
     for mode, options in modes.items():
         rows = vivace(*command, *options, "--json", "--out", tmp_path / mode).json
         check_rows(rows)
@@ -221,6 +268,10 @@ def test_a_frame_with_nothing_to_solve_is_said(vivace, tmp_path):
         (("bar", "--frame", 2, "--budgets-ms", ","), ["one budget"]),
         (("bar", "--frame", 2, "--samples", 3), ["--samples belongs to --live"]),
         (("bar", "--frame", 2, "--frames", 3), ["--frames belongs to --live"]),
+        (("bar", "--frame", 2, "--times", "1"), ["--times belongs to --live"]),
+        (("bar", "--frame", 2, "--no-motion"), ["--motion belongs to --live"]),
+        (("bar", "--fine", "--no-motion"), ["--fine is a measure of motion"]),
+        (("bar", "--times", ","), ["at least one time"]),
         (("bar", "--repeat", 3), ["--repeat belongs to --frame"]),
         (("bar", "--live", "--most", 3), ["--most belongs to --frame"]),
         (("bar", "--threads", 257), ["threads", "257"]),

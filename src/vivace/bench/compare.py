@@ -14,9 +14,13 @@ from ..errors import InputError
 from ..files import write_text
 from ..scenes import Scene
 from ..solvers import Budget, make_solver
+from .converged import References
+from .motion import TIMES, Motion
 from .run import Progress, run, sampled_frames
-from .statistics import median, percentile
+from .statistics import finite_or_none, median, percentile
 
+LARGEST_FOR_MOTION = 20_000  # vertices up to which a converged trajectory takes minutes
+LARGEST_FOR_FINE = 1_000  # likewise, of a second in steps of 1 ms
 MEASURES = {"energy": "relative error", "gradient": "gradient norm ÷ first guess's"}
 
 
@@ -43,6 +47,7 @@ class Curve:
     sweeps: np.ndarray
     ms: np.ndarray
     finite: bool
+    motion: Motion | None = None  # live runs only, where it was measured
 
     @property
     def label(self) -> str:
@@ -66,13 +71,14 @@ class Curve:
             "mode": self.mode,
             "budget_ms": self.budget.ms,
             "iterations": self.budget.iterations,
-            "relative_error_median": _number(median(self.errors)),
-            "relative_error_max": _number(percentile(self.errors, 100)),
-            "gradient_median": _number(median(self.gradients)),
+            "relative_error_median": finite_or_none(median(self.errors)),
+            "relative_error_max": finite_or_none(percentile(self.errors, 100)),
+            "gradient_median": finite_or_none(median(self.gradients)),
             "sweeps_per_frame_median": median(self.sweeps),
             "ms_per_frame_median": median(self.ms),
             "ms_per_frame_p99": percentile(self.ms, 99),
             "finite": self.finite,
+            **(self.motion.row() if self.motion else {}),
         }
 
 
@@ -86,10 +92,18 @@ def compare(
     samples: int = 8,
     threads: int | None = None,
     seed: int = 0,
+    motion: bool | None = None,
+    fine: bool | None = None,
+    times: Sequence[float] = TIMES,
     progress: Progress | None = None,
 ) -> list[Curve]:
-    """Every solver under every budget from the same start; errors at `samples` frames spread over the animation."""
+    """Every solver under every budget from the same start; errors at `samples` frames spread over the animation.
+
+    `motion`: measure it, against converged trajectories (default: up to LARGEST_FOR_MOTION vertices); `fine`: against
+    one of small steps too (default: up to LARGEST_FOR_FINE); `times` (s): when distances are told.
+    """
     budgets = check_comparison(solvers, budgets_ms, iterations)
+    references = references_for(scene, frames, motion, fine, times, progress)
     curves: list[Curve] = []
     total = len(solvers) * len(budgets)
     for name in solvers:
@@ -103,6 +117,7 @@ def compare(
                 threads=threads,
                 seed=seed,
                 error_samples=samples,
+                record=references is not None,
                 progress=_prefixed(label, progress),
             )
             chosen = np.array([k for k in sampled_frames(frames, samples) if k in result.errors], int)
@@ -112,9 +127,26 @@ def compare(
                     *(scene.name, name, "live", budget, scene.time_step),
                     *(chosen, errors, gradients, result.sweeps, result.ms),
                     finite=result.finite,
+                    motion=references.motion(result, name, threads=threads, seed=seed) if references else None,
                 )
             )
     return curves
+
+
+def references_for(
+    scene: Scene,
+    frames: int,
+    motion: bool | None = None,
+    fine: bool | None = None,
+    times: Sequence[float] = TIMES,
+    progress: Progress | None = None,
+) -> References | None:
+    """What motion is measured against; None where it is not, because nobody would wait for it without being asked."""
+    n = scene.model.n
+    if not (n <= LARGEST_FOR_MOTION if motion is None else motion):
+        return None
+    small = n <= LARGEST_FOR_FINE if fine is None else fine
+    return References(scene, frames, fine=small, times=times, progress=progress)
 
 
 def check_comparison(
@@ -148,6 +180,26 @@ def write_csv(curves: Sequence[Curve], path: Path) -> None:
     write_table(path, [*header, "sweeps_per_frame_median"], lines)
 
 
+def write_motion(curves: Sequence[Curve], path: Path) -> None:
+    """One line for each frame of each run: how far from its references it was; metres and joules."""
+    header = ["scene", "solver", "budget_ms", "iterations", "substeps", "reference", "frame", "time_s", "distance_m"]
+    header += ["fine_distance_m", "lowest_m", "reference_lowest_m", "energy_j", "reference_energy_j"]
+    lines: list[tuple[object, ...]] = []
+    for curve in curves:
+        if curve.motion is None:
+            continue
+        moved = curve.motion
+        first = (curve.scene, curve.solver, curve.budget.ms, curve.budget.iterations, moved.substeps, moved.reference)
+        fine = np.full(len(moved.times), np.nan)
+        if moved.fine is not None:
+            fine[: len(moved.fine)] = moved.fine
+        columns = (moved.distance, fine, moved.low, moved.reference_low, moved.energy, moved.reference_energy)
+        for k, values in enumerate(zip(*columns, strict=True)):
+            told = (None if np.isnan(value) else value for value in values)
+            lines.append((*first, k, round(float(moved.times[k]), 6), *told))
+    write_table(path, header, lines)
+
+
 def write_table(path: Path, header: Sequence[str], lines: Sequence[Sequence[object]]) -> None:
     """A CSV file, whole or not at all; None is an empty field."""
     text = io.StringIO()
@@ -161,8 +213,3 @@ def _prefixed(label: str, progress: Progress | None) -> Progress | None:
     if progress is None:
         return None
     return lambda what, done, total: progress(f"{label}: {what}", done, total)
-
-
-def _number(value: float | None) -> float | None:
-    """JSON has no infinity: a diverged run's error is null, and its `finite` says why."""
-    return value if value is not None and np.isfinite(value) else None

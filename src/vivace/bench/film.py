@@ -32,7 +32,7 @@ def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tu
         return [target], []
     if not run.finite:
         return [], ["the simulation did not stay finite: no picture was drawn"]
-    mesh, frames, h = run.sim.model.mesh, run.positions, run.sim.system.h
+    mesh, frames, h = run.sim.model.mesh, run.positions, run.sim.time_step
     triangles = mesh.triangles if len(mesh.triangles) else None
     collisions = run.sim.model.collisions
     scenery = Scenery.of(collisions.colliders, *bounds_of(frames)) if collisions else None

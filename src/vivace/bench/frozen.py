@@ -72,6 +72,7 @@ def freeze(scene: Scene, frame: int, *, progress: Progress | None = None) -> Fro
         raise InputError(f"frames are counted from 1; there is no frame {frame!r}")
     tell = progress or (lambda what, done, total: None)
     sim = scene.simulate(solver="jacobi")
+    sim.substeps = 1  # a frozen frame is one problem
     positions, velocities = sim.positions.astype(np.float64), sim.velocities
     for done in range(frame):
         sim.positions, sim.velocities = positions, velocities
@@ -80,7 +81,7 @@ def freeze(scene: Scene, frame: int, *, progress: Progress | None = None) -> Fro
         if done < frame - 1:
             tell(f"{scene.name}: converged frames before {frame}", done, frame - 1)
             new = minimise(sim.system, problem, accuracy=TRAJECTORY_ACCURACY).q
-            positions, velocities = new, (new - positions) / sim.system.h
+            positions, velocities = new, (new - positions) / scene.time_step
             tell(f"{scene.name}: converged frames before {frame}", done + 1, frame - 1)
     tell(f"{scene.name}: reference", 0, 1)
     reference = minimise(sim.system, problem, accuracy=ACCURACY, most=MOST)
@@ -152,6 +153,7 @@ def _prepared(
     for done, solver in enumerate(solvers):
         tell(f"{name}: preparing solvers", done, len(solvers))
         sims[solver] = frozen.scene.simulate(solver=solver, threads=threads, seed=seed)
+        sims[solver].substeps = 1
         sims[solver].prepare(wait=True)
         tell(f"{name}: preparing solvers", done + 1, len(solvers))
     return sims

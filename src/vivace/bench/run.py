@@ -16,6 +16,7 @@ from ..scenes import Scene
 from ..simulation import Simulation
 from ..solvers import Budget, Solver
 from ..system import Frame, System
+from .motion import Stretch, Trajectory, stretch
 from .statistics import median, percentile
 
 WARM_UP = 3  # steps of a throw-away simulation before anything is timed
@@ -35,7 +36,7 @@ class Run:
     ms_per_sweep: np.ndarray
     stages: dict[str, float]  # median milliseconds
     errors: dict[int, float]  # frame -> relative error
-    stretch: np.ndarray | None
+    stretch: np.ndarray | None  # (frames, 3): mean, RMS and largest of the springs, see `bench.motion`
     finite: bool
     warm_up_s: float
     positions: list[np.ndarray] = field(default_factory=list)  # (n, 3) float32 after each frame, if recorded
@@ -43,10 +44,19 @@ class Run:
     notes: dict[str, int] = field(default_factory=dict)  # what the solver reported -> in how many frames
     trace: dict[str, np.ndarray] = field(default_factory=dict)  # contacts, colours, stuck vertices of every frame
     stages_ms: dict[str, np.ndarray] = field(default_factory=dict)  # of every frame
+    velocities: list[np.ndarray] = field(default_factory=list)  # beside the positions
+    substeps: int = 1  # of a frame, the median
+
+    def trajectory(self) -> Trajectory:
+        """The start and every frame, of a recorded run."""
+        first = self.scene.model.mesh.vertices if self.scene.start is None else self.scene.start
+        positions = np.array([np.asarray(first, np.float32), *self.positions])
+        velocities = np.array([np.zeros_like(positions[0]), *self.velocities])
+        return Trajectory(positions, velocities, self.scene.time_step, self.substeps, self.settings())
 
     def summary(self) -> dict[str, object]:
         """The figures of the run under the names that scripts rely on."""
-        late = self.stretch[len(self.stretch) * 2 // 3 :] if self.stretch is not None else None
+        drawn = self.drawn()
         return {
             "frames": len(self.ms),
             "sweeps_per_frame_median": median(self.sweeps),
@@ -55,7 +65,9 @@ class Run:
             "ms_per_sweep_median": median(self.ms_per_sweep),
             "colours": self.sim.solver.colours,
             "relative_error_median": median(list(self.errors.values())),
-            "stretch_mean": float(np.mean(late)) if late is not None and len(late) else None,
+            "stretch_mean": drawn.mean if drawn else None,
+            "stretch_rms": drawn.rms if drawn else None,
+            "stretch_max": drawn.largest if drawn else None,
             "finite": self.finite,
             "solver_used": self.sim.solver.used,
             "notes": self.notes,
@@ -68,6 +80,14 @@ class Run:
             "warm_up_s": self.warm_up_s,
             "settings": self.settings(),
         }
+
+    def drawn(self) -> Stretch | None:
+        """The stretch of the last third of the frames; None without springs."""
+        if self.stretch is None:
+            return None
+        mean, root, largest = self.stretch[len(self.stretch) * 2 // 3 :].T
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Stretch(float(mean.mean()), float(np.sqrt(np.square(root).mean())), float(largest.max()))
 
     def _touching(self) -> dict[str, object]:
         """How many contacts there were, and what colours and recolouring came of them; for models that may touch."""
@@ -93,7 +113,8 @@ class Run:
             **self.scene.settings,
             "solver": {"name": sim.solver.name, **options},
             "budget": {key: value for key, value in vars(sim.budget).items() if value is not None},
-            "time_step": sim.system.h,
+            "time_step": sim.time_step,
+            "substeps": self.substeps,
             "frames": len(self.ms),
             "threads": sim.threads,
             "seed": sim.seed,
@@ -115,7 +136,7 @@ def run(
     """Simulate `frames` steps, warm; measure the relative error of `error_samples` of them afterwards."""
     frames = scene.frames if frames is None else frames
     if error_samples is None:
-        error_samples = 5 if scene.model.n <= LARGEST_FOR_ERROR and _has_minimum(scene) else 0
+        error_samples = 5 if scene.model.n <= LARGEST_FOR_ERROR and has_minimum(scene) else 0
     if frames < 1:
         raise InputError(f"a run needs at least one frame, not frames={frames!r}")
     tell = progress or (lambda what, done, total: None)
@@ -134,13 +155,13 @@ def run(
     sim.prepare(wait=True)
     tell("preparing", 1, 1)
     settle()
-    measure_stretch = _stretch_of(scene)
     chosen = set(sampled_frames(frames, error_samples))
     sampled: dict[int, Report] = {}
     reports: list[tuple[float, int, float, dict[str, float]]] = []
     trace: dict[str, list[int]] = {"contacts": [], "colours": [], "stuck": []}
-    stretch: list[float] = []
-    positions: list[np.ndarray] = []
+    drawn: list[Stretch] = []
+    positions, velocities = list[np.ndarray](), list[np.ndarray]()
+    substeps: list[int] = []
     notes: dict[str, int] = {}
     finite = True
     for k in range(1, frames + 1):
@@ -153,10 +174,13 @@ def run(
         finite = finite and report.finite
         if k in chosen:
             sampled[k] = report
-        if measure_stretch is not None:
-            stretch.append(measure_stretch(report.positions))
+        found = stretch(scene.model, report.positions)
+        if found is not None:
+            drawn.append(found)
+        substeps.append(getattr(report, "substeps", 1))
         if record:
             positions.append(report.positions.copy())
+            velocities.append(sim.velocities)
         tell("simulating", k, frames)
 
     errors: dict[int, float] = {}
@@ -165,21 +189,23 @@ def run(
         error = report.relative_error
         if not np.isnan(error):  # NaN: a frame with nothing to solve, such as free flight
             errors[k] = error
-            gradients[k] = relative_gradient(sim.system, report.frame, report.positions.astype(np.float64))
+            gradients[k] = relative_gradient(report.system, report.frame, report.positions.astype(np.float64))
         tell("measuring the error", done, len(sampled))
     ms, sweeps, per_sweep, stages = zip(*reports, strict=True)
     return Run(
         *(scene, sim, np.array(ms), np.array(sweeps), np.array(per_sweep)),
         {name: median([s[name] for s in stages]) or 0.0 for name in stages[0]},
-        *(errors, np.array(stretch) if measure_stretch else None, finite, warm_up_s, positions),
+        *(errors, np.array(drawn) if drawn else None, finite, warm_up_s, positions),
         gradients=gradients,
         notes=notes,
         trace={name: np.array(values) for name, values in trace.items()},
         stages_ms={name: np.array([s[name] for s in stages]) for name in stages[0]},
+        velocities=velocities,
+        substeps=round(median(substeps) or 1),
     )
 
 
-def _has_minimum(scene: Scene) -> bool:
+def has_minimum(scene: Scene) -> bool:
     """Whether a step has a minimum to be compared with: friction has no potential, and C(x) no converged reference."""
     positional = any(group.kind.role is Role.POSITION for group in scene.model.groups)
     return scene.model.collisions is None and not positional
@@ -211,20 +237,6 @@ def relative_gradient(system: System, frame: Frame, q: np.ndarray) -> float:
         return float("inf")
     first = float(np.linalg.norm(system.gradient(frame.start, frame)))
     return float(np.linalg.norm(system.gradient(q, frame))) / first if first else float("nan")
-
-
-def _stretch_of(scene: Scene) -> Callable[[np.ndarray], float] | None:
-    """Mean of (length - rest length) / rest length over a cloth's edges."""
-    if not scene.is_cloth:
-        return None
-    i, j = scene.model.mesh.edges.T
-    rest = np.linalg.norm(scene.model.mesh.vertices[i] - scene.model.mesh.vertices[j], axis=1)
-
-    def stretch(q: np.ndarray) -> float:
-        with np.errstate(over="ignore", invalid="ignore"):  # a diverged run is reported as not finite, not warned about
-            return float(np.mean(np.linalg.norm(q[i] - q[j], axis=1) / rest - 1.0))
-
-    return stretch
 
 
 def _fields(solver: Solver) -> set[str]:

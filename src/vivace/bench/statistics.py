@@ -20,3 +20,8 @@ def percentile(values: Sequence[float] | np.ndarray, share: float) -> float | No
     if not np.isfinite(array).all():  # interpolating next to an infinity would give NaN
         return float(array[min(len(array) - 1, int(np.ceil(share / 100 * (len(array) - 1))))])
     return float(np.percentile(array, share))
+
+
+def finite_or_none(value: float | None) -> float | None:
+    """The number, or None: JSON has no infinity, and a diverged run's error is null."""
+    return float(value) if value is not None and np.isfinite(value) else None

@@ -10,18 +10,19 @@ import numpy as np
 
 from ..files import write_text
 from ..pictures import Panel, error_against_time, panel_grid
-from .compare import MEASURES, Curve, write_csv, write_table
+from .compare import MEASURES, Curve, write_csv, write_motion, write_table
 from .frozen import ACCURACY
 from .statistics import median
 
 LIVE_FILES = ("errors.csv", "errors.png", "summary.png", "settings.json")
+MOTION_FILES = ("motion.csv", "motion.png")  # of a live comparison that measured it
 FRAME_FILES = ("errors.csv", "convergence.csv", "convergence.png", "summary.png", "settings.json")
 
 FLOORS = {"live": 10 * 1e-5, "frame": 10 * ACCURACY}  # finer differences of energy the references do not tell
 
 
 def write_study(folder: Path, curves: Sequence[Curve], settings: Mapping, *, measure: str = "energy") -> list[Path]:
-    """Write LIVE_FILES or FRAME_FILES, whichever the curves are, into a folder; plots show errors by `measure`."""
+    """Write LIVE_FILES (and MOTION_FILES) or FRAME_FILES, whichever the curves are; plots show errors by `measure`."""
     frozen = curves[0].mode == "frame"
     record = {"settings": settings, "rows": [curve.row() for curve in curves]}
     write_text(folder / "settings.json", json.dumps(record, indent=2, default=str))
@@ -31,8 +32,13 @@ def write_study(folder: Path, curves: Sequence[Curve], settings: Mapping, *, mea
         panel_grid(folder / "convergence.png", _convergence(curves, measure), settings=settings)
     else:
         _draw_animation(folder / "errors.png", curves, measure, settings)
+    moved = not frozen and any(curve.motion for curve in curves)
+    if moved:
+        write_motion(curves, folder / "motion.csv")
+        panel_grid(folder / "motion.png", _motion(curves), marked=False, settings=settings)
     panel_grid(folder / "summary.png", _summary(curves, measure), runs=True, settings=settings)
-    return [folder / name for name in (FRAME_FILES if frozen else LIVE_FILES)]
+    names = FRAME_FILES if frozen else (*LIVE_FILES, *(MOTION_FILES if moved else ()))
+    return [folder / name for name in names]
 
 
 def write_convergence(curves: Sequence[Curve], path: Path) -> None:
@@ -84,6 +90,28 @@ def _summary(curves: Sequence[Curve], measure: str) -> list[list[Panel]]:
                 lines[solver] = (np.array([_size(curve) for curve in line]), _medians(line, measure))
             row += [Panel(lines, scene, xlabel, label, floor=_floor(its, measure))] if lines else []
         rows.append(row)
+    return rows
+
+
+def _motion(curves: Sequence[Curve]) -> list[list[Panel]]:
+    """Two rows for each scene, with a panel for each budget: distance from converged, and the lowest vertex's way."""
+    rows = []
+    for scene, its in _by_scene(curves).items():
+        labels = dict.fromkeys(curve.label for curve in its if curve.motion)
+        away, down = [], []
+        for label in labels:
+            apart, heights = {}, {}
+            for curve in its:
+                if curve.label == label and curve.motion:
+                    moved = curve.motion
+                    apart[curve.solver] = (moved.times[1:], 100 * moved.distance[1:])
+                    heights[curve.solver] = (moved.times, moved.low)
+                    heights.setdefault("reference", (moved.times, moved.reference_low))
+            title = f"{scene}, {label} a frame"
+            away.append(Panel(apart, title, "simulated time (s)", "RMS distance from converged (cm)"))
+            ylabel = "height of the lowest vertex (m)"
+            down.append(Panel(heights, title, "simulated time (s)", ylabel, linear=True, reference="reference"))
+        rows += [away, down] if labels else []
     return rows
 
 

@@ -124,7 +124,12 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
             soft_wrap=True,
         )
     if summary["stretch_mean"] is not None:
-        out.print(f"mean stretch of the edges, last third of the frames: {100 * summary['stretch_mean']:.4g} %")
+        mean, root, largest = (100 * summary[f"stretch_{name}"] for name in ("mean", "rms", "max"))
+        out.print(
+            f"stretch of the springs, last third of the frames: mean of absolute values {mean:.4g} %, "
+            f"RMS {root:.4g} %, largest {largest:.4g} %",
+            soft_wrap=True,
+        )
     for note, count in result.notes.items():
         out.print(f"in {count} frames: {note}", markup=False, soft_wrap=True)
 

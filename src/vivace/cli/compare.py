@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import __version__
-from ..bench.compare import MEASURES, Curve, check_comparison, compare
+from ..bench.compare import LARGEST_FOR_FINE, LARGEST_FOR_MOTION, MEASURES, Curve, check_comparison, compare
 from ..bench.frozen import Frozen, compare_frozen, freeze, sweep_counts
+from ..bench.motion import TIMES
 from ..bench.run import Progress
 from ..bench.statistics import median
 from ..errors import InputError
@@ -19,7 +20,13 @@ from .arguments import add_common, add_target, list_of, positive, positive_int, 
 from .console import err, out, progress, show_json, show_table
 
 BUDGETS_MS = (4.0, 8.0, 15.0, 25.0)
-LIVE = {"frames": 120, "samples": 8}  # options of one mode only, with their defaults
+LIVE = {
+    "frames": 120,
+    "samples": 8,
+    "times": list(TIMES),
+    "motion": None,
+    "fine": None,
+}  # options of one mode only, with their defaults
 FROZEN = {"most": 60, "repeat": 5}
 COLUMNS = {
     "relative error": "relative_error_median",
@@ -33,8 +40,12 @@ COLUMNS = {
 
 DETAILS = """Compare solvers on the same scenes, in one of two ways.
 
---live (the default): every solver runs its own simulation under every budget, and its error is measured at some
-frames on the way. It shows what an audience would see.
+--live (the default): every solver runs its own simulation under every budget. It shows what an audience would see, so
+motion comes first: the RMS distance from the trajectory whose every step is converged (float64, Newton's method, the
+run's own time step), the stretch of the springs, and the height of the vertex that is lowest in the end. With --fine
+also the distance from converged steps of 1 ms, which hardly damp. Then the error of the energy at some frames.
+Converged trajectories take seconds to hours, and are kept in a cache folder (VIVACE_CACHE). Where things touch there
+are none: each solver is then measured against itself with 30 times as many sweeps.
 
   vivace compare tablecloth --solvers vivace,jacobi --budgets-ms 4,8,15,25 --frames 60 --out study
 
@@ -49,8 +60,8 @@ solution of the frame, and as the norm of the energy's gradient. They need not a
 gradient. Solvers take options after a colon, and some take another solver in parentheses.
 
 Without --out a table is printed. --out makes a folder with errors.csv (every error), summary.png, settings.json (all
-that is needed to do it again, and the rows of --json) and errors.png (--live) or convergence.csv and convergence.png
-(--frame)."""
+that is needed to do it again, and the rows of --json) and errors.png, motion.csv and motion.png (--live) or
+convergence.csv and convergence.png (--frame)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +82,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     live = parser.add_argument_group("with --live")
     live.add_argument("--frames", type=positive_int, metavar="N", help="steps of each run (default 120)")
     live.add_argument("--samples", type=positive_int, metavar="E", help="frames whose error is measured (default 8)")
+    live.add_argument(
+        "--times",
+        type=list_of(positive),
+        metavar="T,T",
+        help="seconds at which distances are told (default 0.25,0.5,0.75,1, as far as the run lasts)",
+    )
+    live.add_argument(
+        "--motion",
+        action=argparse.BooleanOptionalAction,
+        help=f"measure motion against converged trajectories (default: up to {LARGEST_FOR_MOTION:,} vertices)",
+    )
+    live.add_argument(
+        "--fine",
+        action=argparse.BooleanOptionalAction,
+        help=f"against converged steps of 1 ms too, which is slow (default: up to {LARGEST_FOR_FINE:,} vertices)",
+    )
     frozen = parser.add_argument_group("with --frame")
     frozen.add_argument("--most", type=positive_int, metavar="K", help="longest solve, in sweeps (default 60)")
     frozen.add_argument(
@@ -88,9 +115,9 @@ def compare_solvers(arguments: argparse.Namespace) -> None:
     threads = check_threads(arguments.threads)
     folder = Path(arguments.out) if arguments.out else None
     if folder is not None:
-        from ..bench.study import FRAME_FILES, LIVE_FILES, write_study
+        from ..bench.study import FRAME_FILES, LIVE_FILES, MOTION_FILES, write_study
 
-        for name in FRAME_FILES if arguments.frame else LIVE_FILES:
+        for name in FRAME_FILES if arguments.frame else (*LIVE_FILES, *MOTION_FILES):
             check_writable(folder / name)
     settings = _settings(arguments, scenes, threads)
     with progress(arguments.quiet or arguments.json) as tell:
@@ -114,6 +141,10 @@ def _settle(arguments: argparse.Namespace) -> None:
     """Defaults that depend on the mode and on each other; refuses what would be ignored."""
     if not arguments.solvers or arguments.budgets_ms == [] or arguments.iterations == []:
         raise InputError("compare needs at least one solver and one budget")
+    if arguments.times == []:
+        raise InputError("--times needs at least one time in seconds")
+    if arguments.fine and arguments.motion is False:
+        raise InputError("--fine is a measure of motion and does nothing with --no-motion; leave one of them out")
     if arguments.budgets_ms is None:
         arguments.budgets_ms = [] if arguments.iterations else list(BUDGETS_MS)
     arguments.iterations = arguments.iterations or []
@@ -135,6 +166,9 @@ def _live(arguments: argparse.Namespace, scenes: Sequence[Scene], tell: Progress
             iterations=arguments.iterations,
             frames=arguments.frames,
             samples=arguments.samples,
+            times=arguments.times,
+            motion=arguments.motion if not arguments.fine else True,
+            fine=arguments.fine,
             threads=arguments.threads,
             seed=arguments.seed,
             progress=tell,
@@ -189,6 +223,7 @@ def _show(arguments: argparse.Namespace, scene: Scene, curves: Sequence[Curve]) 
     asked = [c for c in curves if c.budget.ms is not None or c.budget.iterations in arguments.iterations]
     what = f"frame {arguments.frame}" if arguments.frame else f"{arguments.frames} frames"
     title = f"{scene.name}: {scene.model.n} vertices, {what}, h = {scene.time_step * 1e3:.3g} ms"
+    _show_motion(title, [curve for curve in asked if curve.motion])
     if asked:
         rows = [curve.row() for curve in asked]
         show_table(
@@ -198,6 +233,38 @@ def _show(arguments: argparse.Namespace, scene: Scene, curves: Sequence[Curve]) 
         )
     if arguments.frame:
         _show_convergence(title, curves, arguments.measure)
+
+
+def _show_motion(title: str, curves: Sequence[Curve]) -> None:
+    """Distances in centimetres, stretch in percent; what each run was measured against, below."""
+    if not curves:
+        return
+    rows = [curve.row() for curve in curves]
+    seconds = ", ".join(f"{time:.3g}" for time in rows[0]["motion_times_s"])  # type: ignore[attr-defined]
+    columns = [f"cm after {seconds} s", "median"]
+    if any(curve.motion and curve.motion.fine is not None for curve in curves):
+        columns += ["from steps of 1 ms", "median"]
+    columns += ["stretch %", "RMS", "largest", "lowest m", "reference", "substeps"]
+    lines = []
+    for curve, row in zip(curves, rows, strict=True):
+        line: list[object] = [curve.solver, curve.label, _cm(row["distance_m"]), _cm([row["distance_median_m"]])]
+        if len(columns) > 8:
+            line += [_cm(row["fine_distance_m"]), _cm([row["fine_distance_median_m"]])]
+        line += [_scaled(row[f"stretch_{name}"]) for name in ("mean", "rms", "max")]
+        lines.append([*line, row["lowest_m"], row["lowest_reference_m"], row["substeps"]])
+    show_table(f"{title}: motion", ["solver", "budget", *columns], lines)
+    for words in dict.fromkeys(str(row["motion_reference"]) for row in rows):
+        out.print(f"measured against: {words}", soft_wrap=True)
+
+
+def _cm(metres: object) -> str:
+    """Lengths in centimetres; a dash where there is none."""
+    values = metres if isinstance(metres, list) else []
+    return ", ".join("–" if v is None else f"{100 * v:.{3 if v >= 0.995 else 2}g}" for v in values) or "–"
+
+
+def _scaled(value: object) -> float | None:
+    return 100 * value if isinstance(value, float) else None
 
 
 def _show_convergence(title: str, curves: Sequence[Curve], measure: str) -> None:

@@ -107,7 +107,8 @@ def adjacency_before_after(
 class Panel(NamedTuple):
     """One plot of several in a figure. A curve is an array of values, or a pair (x, values).
 
-    Values below `floor` are shaded: they are finer than what they were measured with.
+    Values below `floor` are shaded: they are finer than what they were measured with. With `linear`, values are on a
+    linear axis. The curve named `reference` is what the others should be: dark and dashed, whatever its place.
     """
 
     curves: Curves
@@ -116,18 +117,27 @@ class Panel(NamedTuple):
     ylabel: str = "relative residual"
     log_x: bool = False
     floor: float = 0.0
+    linear: bool = False
+    reference: str = ""
 
 
 def panel_grid(
-    path: str | os.PathLike, rows: Sequence[Sequence[Panel]], *, runs: bool = False, settings: Settings = None
+    path: str | os.PathLike,
+    rows: Sequence[Sequence[Panel]],
+    *,
+    runs: bool = False,
+    marked: bool = True,
+    settings: Settings = None,
 ) -> None:
-    """Panels in rows, on logarithmic axes, with one legend: a name has the same colour and dashes in all of them.
+    """Panels in rows, on logarithmic axes unless they say otherwise, with one legend.
+
+    A name has the same colour and dashes in all of them.
 
     A line ends in a cross where it diverged: a value that is not finite, or above LARGEST_ERROR. With `runs` each point
     is a run of its own: a lost one gets a cross, and the others stay.
     """
     across = max(map(len, rows), default=0)
-    _draw(path, rows, (max(4.6 * across, 5.6), 3.3 * len(rows)), LARGEST_ERROR, settings, marked=True, runs=runs)
+    _draw(path, rows, (max(4.6 * across, 5.6), 3.3 * len(rows)), LARGEST_ERROR, settings, marked=marked, runs=runs)
 
 
 def error_against_time(
@@ -200,7 +210,7 @@ def _draw(
     sharey: bool = False,
 ) -> None:
     """A figure of panels, `size` inches without its legend."""
-    names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.curves))
+    names = list(dict.fromkeys(n for row in rows for panel in row for n in panel.curves if n != panel.reference))
     if not names:
         raise InputError("there are no curves to draw")
     figure, grid = _figure(len(rows), max(map(len, rows)), size, sharey=sharey)
@@ -210,15 +220,18 @@ def _draw(
     for axes, panel in filled:
         axes.set_visible(True)
         for name, curve in panel.curves.items():
-            _line(axes, *_curve(name, curve), name, names.index(name), limit=limit, marked=marked, runs=runs)
+            if name == panel.reference:
+                axes.plot(*_curve(name, curve), color=INK, linestyle="--", linewidth=1.2, label=name, zorder=4)
+            else:
+                _line(axes, *_curve(name, curve), name, names.index(name), limit=limit, marked=marked, runs=runs)
     for axes, panel in filled:
         if runs:
             _run_ticks(axes)
         if panel.log_x:
             _log_x(axes)
-        if not any(map(_has_values, grid.flat if sharey else [axes])):
+        if not panel.linear and not any(map(_has_values, grid.flat if sharey else [axes])):
             axes.set_ylim(1e-3, 1.0)  # nothing but crosses: a logarithmic axis needs limits
-        _tidy(axes, panel.title, panel.xlabel, panel.ylabel)
+        _tidy(axes, panel.title, panel.xlabel, panel.ylabel, linear=panel.linear)
         _shade(axes, panel.floor)
     _legend(figure, grid.flat)
     save_figure(figure, path, settings)
@@ -286,8 +299,9 @@ def _line(
             axes.plot(x[k : k + 1], [1.03 + 0.05 * pile], "x", transform=above, clip_on=False, gid="lost", **mark)
 
 
-def _tidy(axes: Axes, title: str, xlabel: str, ylabel: str) -> None:
-    axes.set_yscale("log", nonpositive="mask")
+def _tidy(axes: Axes, title: str, xlabel: str, ylabel: str, linear: bool = False) -> None:
+    if not linear:
+        axes.set_yscale("log", nonpositive="mask")
     if title:
         piled = Counter(float(np.ravel(line.get_xdata())[0]) for line in axes.lines if line.get_gid() == "lost")
         axes.set_title(title, fontsize=10.5, color=INK, pad=6 + 13 * max(piled.values(), default=0))

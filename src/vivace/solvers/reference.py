@@ -124,6 +124,8 @@ class _Newton:
         self._factors: CholeskySolverD | None = None
 
     def __call__(self, q: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        if not gradient.any():
+            return np.zeros_like(gradient)
         matrix, b = self._hessian(q), -gradient.ravel()
         x = self._conjugate(matrix, b) if self._factors is not None else None
         if x is None:

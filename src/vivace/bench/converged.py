@@ -1,0 +1,257 @@
+"""Trajectories that others are measured against: every step converged, in float64, by Newton's method.
+
+They take minutes, so they are kept in a folder (VIVACE_CACHE, or `vivace` in the user's cache folder) under a digest of
+all that determines them; a longer one goes on where a shorter one ended. A file that is damaged is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+import warnings
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileError, InputError
+from ..files import replacing
+from ..scenes import Scene
+from ..solvers import Budget
+from ..solvers.reference import polish
+from ..system import System
+from .motion import TIMES, Motion, Trajectory, distance, energies, frames_at, heights, lowest
+from .run import Progress, Run, has_minimum
+from .statistics import median
+
+FINE = 1e-3  # s: steps so small that the time integration hardly damps
+DRIFT = 3e-4  # m/s: what a step may leave in positions, divided by its length; a frame of 33 ms is right to 0.01 mm
+MOST = 60  # Newton iterations of a step
+FORMAT = 1
+MANY = 30  # times as many iterations where a solver is its own reference
+WORTH_S = 2.0  # what takes less is not worth a file
+EVERY_S = 60.0  # between two saves of one that is not finished
+
+
+def is_solvable(scene: Scene) -> bool:
+    """Whether Newton's method can make its trajectory: it knows neither contacts nor wind."""
+    return has_minimum(scene) and not np.any(scene.wind)
+
+
+def fine_steps(time_step: float) -> int:
+    """Steps of about FINE in a frame."""
+    return max(1, round(time_step / FINE))
+
+
+def converged(
+    scene: Scene, frames: int, *, steps: int = 1, progress: Progress | None = None, keep: bool = True
+) -> Trajectory:
+    """The scene's motion with every step converged, `steps` of them a frame; kept on disk unless `keep` is off."""
+    if frames < 1 or steps < 1:
+        raise InputError(f"a trajectory needs at least one frame and one step a frame, not {frames!r} and {steps!r}")
+    if not is_solvable(scene):
+        raise InputError(f"{scene.name} has contacts, wind or constraints that Newton's method does not know")
+    path = cache_folder() / f"motion-{digest(scene, steps)}.npz"
+    made = (_read(path, scene.model.n) if keep else None) or _Made.start(scene)
+    if made.frames < frames:
+        made = _extend(scene, made, frames, steps, path if keep else None, progress or (lambda what, done, total: None))
+    settings = {
+        "solver": "newton, float64",
+        "time_step": scene.time_step / steps,
+        "frames": frames,
+        "iterations": made.iterations,
+        "unsettled": made.unsettled,
+    }
+    return Trajectory(made.positions, made.velocities, scene.time_step, steps, settings).first(frames)
+
+
+def itself(
+    scene: Scene,
+    solver: str,
+    sweeps: int,
+    frames: int,
+    *,
+    substeps: int = 1,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Trajectory:
+    """The motion by the solver under test with MANY times as many sweeps, where nothing else is converged.
+
+    It is not kept: it depends on the solver.
+    """
+    tell = progress or (lambda what, done, total: None)
+    sim = scene.simulate(solver=solver, budget=Budget(iterations=MANY * max(1, sweeps)), threads=threads, seed=seed)
+    sim.substeps = substeps
+    positions, velocities = [sim.positions], [sim.velocities]
+    for k in range(1, frames + 1):
+        sim.step()
+        positions.append(sim.positions)
+        velocities.append(sim.velocities)
+        tell(f"{scene.name}: {solver} with {MANY} times as many sweeps", k, frames)
+    settings = {"solver": solver, "sweeps": MANY * sweeps, "time_step": scene.time_step}
+    return Trajectory(np.array(positions), np.array(velocities), scene.time_step, substeps, settings)
+
+
+class References:
+    """What runs of one scene are measured against: each trajectory is made once, when the first run needs it.
+
+    fine   also against steps of about FINE, as far as the last of `times`
+    times  seconds at which distances are told
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        frames: int,
+        *,
+        fine: bool,
+        times: Sequence[float] = TIMES,
+        progress: Progress | None = None,
+    ):
+        self.scene, self.frames, self.times, self._tell = scene, frames, tuple(times), progress
+        self._fine = fine and is_solvable(scene)
+        self._made: dict[tuple[int, int], Trajectory] = {}
+
+    def motion(self, run: Run, solver: str, *, threads: int | None = None, seed: int = 0) -> Motion:
+        """A recorded run beside them."""
+        mine, model = run.trajectory(), self.scene.model
+        if is_solvable(self.scene):
+            reference = self._converged(self.frames, run.substeps)
+            words = f"converged, {reference.label}"
+        else:
+            sweeps = round(median(run.sweeps) or 1)
+            reference = itself(
+                *(self.scene, solver, sweeps, self.frames),
+                substeps=run.substeps,
+                threads=threads,
+                seed=seed,
+                progress=self._tell,
+            )
+            words = f"itself with {MANY} times as many sweeps, {reference.label}"
+        fine = None
+        if self._fine:
+            last = frames_at(self.times, self.scene.time_step, self.frames)[-1]
+            fine = distance(mine, self._converged(last, fine_steps(self.scene.time_step)))
+        low = lowest(reference)
+        return Motion(
+            times=mine.times,
+            distance=distance(mine, reference),
+            fine=fine,
+            low=heights(mine, low),
+            reference_low=heights(reference, low),
+            energy=energies(model, mine),
+            reference_energy=energies(model, reference),
+            stretch=run.drawn(),
+            substeps=run.substeps,
+            reference=words,
+            asked=self.times,
+        )
+
+    def _converged(self, frames: int, steps: int) -> Trajectory:
+        if (frames, steps) not in self._made:
+            self._made[frames, steps] = converged(self.scene, frames, steps=steps, progress=self._tell)
+        return self._made[frames, steps]
+
+
+def cache_folder() -> Path:
+    """Where trajectories are kept; anything in it may be deleted."""
+    named = os.environ.get("VIVACE_CACHE")
+    if named:
+        return Path(named)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "vivace"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vivace"
+
+
+def digest(scene: Scene, steps: int) -> str:
+    """Of all that determines a converged trajectory but its length, and of nothing else: not of the package."""
+    model = scene.model
+    start = model.mesh.vertices if scene.start is None else scene.start
+    total = hashlib.sha256(f"{FORMAT} {steps} {DRIFT!r} {MOST}".encode())
+    scalars = np.array([scene.time_step, model.air, model.viscosity])
+    arrays = [scalars, model.gravity, model.masses, np.asarray(start, np.float32)]
+    for group in model.groups:
+        total.update(f"{group.kind.name} {group.kind.role.name} {len(group)}".encode())
+        arrays += [group.vertices, group.operator, group.weights, group.parameters]
+    for array in arrays:
+        total.update(f"{array.shape} {array.dtype}".encode())
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()[:24]
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """What there is of a trajectory, and the state in float64 from which it goes on."""
+
+    positions: np.ndarray
+    velocities: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    iterations: int
+    unsettled: int
+
+    @property
+    def frames(self) -> int:
+        return len(self.positions) - 1
+
+    @classmethod
+    def start(cls, scene: Scene) -> _Made:
+        rows = np.asarray(scene.model.mesh.vertices if scene.start is None else scene.start, np.float32)
+        still = np.zeros(rows.shape)
+        return cls(rows[None], np.zeros_like(rows)[None], rows.astype(np.float64), still, 0, 0)
+
+
+def _extend(scene: Scene, made: _Made, frames: int, steps: int, path: Path | None, tell: Progress) -> _Made:
+    """Go on until there are `frames`; saved now and then, because it may take an hour."""
+    model, h = scene.model, scene.time_step / steps
+    system = System(model, h)
+    pull = np.broadcast_to(model.gravity, (model.n, 3))
+    q, v, iterations, unsettled = made.q, made.v, made.iterations, made.unsettled
+    positions, velocities = list(made.positions), list(made.velocities)
+    what = f"{scene.name}: converged motion, h = {h * 1e3:.3g} ms"
+    begin = saved = time.monotonic()
+    for k in range(made.frames, frames):
+        tell(what, k, frames)
+        for _ in range(steps):
+            found = polish(system, system.frame(q, v, pull, model.targets), within=DRIFT * h, most=MOST)
+            q, v = found.q, (found.q - q) / h
+            iterations, unsettled = iterations + found.iterations, unsettled + (not found.converged)
+        positions.append(q.astype(np.float32))
+        velocities.append(v.astype(np.float32))
+        now = time.monotonic()
+        if path is not None and now - begin > WORTH_S and (now - saved > EVERY_S or k == frames - 1):
+            _write(path, _Made(np.array(positions), np.array(velocities), q, v, iterations, unsettled))
+            saved = now
+    tell(what, frames, frames)
+    return _Made(np.array(positions), np.array(velocities), q, v, iterations, unsettled)
+
+
+def _write(path: Path, made: _Made) -> None:
+    """Whole or not at all. A folder that cannot be written to costs the next run its time, but not this one."""
+    try:
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            kept: dict[str, Any] = vars(made)
+            np.savez(file, **kept)
+    except (FileError, OSError) as error:
+        warnings.warn(f"the converged motion is not kept: {error}; set VIVACE_CACHE to another folder", stacklevel=2)
+
+
+def _read(path: Path, n: int) -> _Made | None:
+    """What was kept; None where there is nothing, or where it is not whole."""
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            q, v = np.asarray(kept["q"]), np.asarray(kept["v"])
+            positions, velocities = np.asarray(kept["positions"]), np.asarray(kept["velocities"])
+            made = _Made(positions, velocities, q, v, int(kept["iterations"]), int(kept["unsettled"]))
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
+        return None
+    frames = len(positions) if positions.ndim == 3 else 0
+    sound = frames > 0 and positions.shape == velocities.shape == (frames, n, 3) and q.shape == v.shape == (n, 3)
+    return made if sound and np.isfinite(q).all() and np.isfinite(positions).all() else None
