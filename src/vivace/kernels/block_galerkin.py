@@ -5,6 +5,7 @@ Curvature of a constraint, never negative and written without subtracting from Y
     spring      K = c I + (w - c) d̂d̂ᵀ,  c = max(w - w l/|d|, 0)     across and along d = q_i - q_j
     tet-strain  w/2 [(b_k·b_l) I + b_l b_kᵀ],  b_k = R a_k            linear elasticity in the frame of the rotation R;
                 the local pass leaves s_k = w R a_k, so that the block is [(s_k·s_l) I + s_l s_kᵀ] / 2w
+    tet-volume  v_k v_lᵀ,  v_k = √w N a_k                             across the set of det F = 1, N = cof F / |cof F|
     all others  as in Y, a scalar for x, y and z, which is never less than the true one
 
 H is kept in differences, xᵀHx = Σ_i x_i·T_i x_i + Σ_{i<j} (x_i - x_j)·K_ij (x_i - x_j), with ties T (row sums) and the
@@ -25,6 +26,7 @@ from numba import njit
 
 from .acceleration import BLOCK
 from .block_multigrid import zxy4
+from .rotation import gradient
 from .simd import (
     at,
     dot4,
@@ -112,16 +114,40 @@ def turning_blocks(table, begin, end, iteration):
 
 
 @phase_kernel
+def volume_normals(table, begin, end, iteration):
+    """v_k of the four corners of tetrahedra [begin, end), from the table of their local pass and `normals`."""
+    vertices, operator, weights, q = ints(table, 0), floats(table, 1), floats(table, 2), rows(table, 3)
+    normals = rows(table, 4)
+    for t in range(begin, end):
+        f, g, h = gradient(t, vertices, operator, q)
+        x = yzx4(g) * zxy4(h) - zxy4(g) * yzx4(h)  # the columns of cof F
+        y = yzx4(h) * zxy4(f) - zxy4(h) * yzx4(f)
+        z = yzx4(f) * zxy4(g) - zxy4(f) * yzx4(g)
+        size = max(dot4(x, x) + dot4(y, y) + dot4(z, z), SMALLEST_SQUARE)
+        scale = np.float32(np.sqrt(at(weights, t) / size))
+        a, b, c = (
+            scale * load4_flat(operator, 12 * t),
+            scale * load4_flat(operator, 12 * t + 4),
+            scale * load4_flat(operator, 12 * t + 8),
+        )
+        store4(normals, 4 * t, lane4(a, 0) * x + lane4(b, 0) * y + lane4(c, 0) * z)
+        store4(normals, 4 * t + 1, lane4(a, 1) * x + lane4(b, 1) * y + lane4(c, 1) * z)
+        store4(normals, 4 * t + 2, lane4(a, 2) * x + lane4(b, 2) * y + lane4(c, 2) * z)
+        store4(normals, 4 * t + 3, lane4(a, 3) * x + lane4(b, 3) * y + lane4(c, 3) * z)
+
+
+@phase_kernel
 def wrap_entries(table, begin, end, iteration):
     """Wrapped blocks of all entries above the diagonal in rows [begin, end), and their mirrors below it.
 
-    `rest`, `w`, `wl`: of each entry, the scalar that does not change and the spring. `corner_at`: where an entry's
-    tetrahedra begin in the list of their shares' places at i and at j and of 1/2w.
+    `rest`, `w`, `wl`: of each entry, the scalar that does not change and the spring. `corner_at`: where the entry's
+    tetrahedra begin in the list of their shares' places at i and at j and of 1/2w; `volume_at` likewise, of v.
     """
     row_at, middle, j, mirror = ints(table, 0), ints(table, 1), ints(table, 2), ints(table, 3)
     rest, w, wl, q, blocks = floats(table, 4), floats(table, 5), floats(table, 6), rows(table, 7), rows(table, 8)
     corner_at, here, there = ints(table, 9), ints(table, 10), ints(table, 11)
     scales, shares = floats(table, 12), rows(table, 13)
+    volume_at, near, far, normals = ints(table, 14), ints(table, 15), ints(table, 16), rows(table, 17)
     zero = np.float32(0.0)
     for i in range(begin, end):
         for k in range(at(middle, i), at(row_at, i + 1)):
@@ -140,6 +166,11 @@ def wrap_entries(table, begin, end, iteration):
                 d -= other * s
                 a -= other * yzx4(s)
                 b -= other * zxy4(s)
+            for t in range(at(volume_at, k), at(volume_at, k + 1)):
+                s, other = load4(normals, at(near, t)), load4(normals, at(far, t))
+                d -= s * other
+                a -= s * yzx4(other)
+                b -= s * zxy4(other)
             d += make4(even, even, even, zero)
             store_both(blocks, k, at(mirror, k), d, a, b)
 
@@ -171,14 +202,15 @@ def spread_ties(table, begin, end, iteration):
 def store_factors(factors, i, xx, yy, zz, xy, yz, zx):
     """L D Lᵀ of a symmetric block in float64; a pivot that rounding has made tiny is held at what it can resolve."""
     least = 1e-14 * (xx + yy + zz)
-    xx = max(xx, least)
-    a, b = xy / xx, zx / xx
-    d1 = max(yy - a * xy, least)
-    c = (yz - a * zx) / d1
-    d2 = max(zz - b * zx - c * (yz - a * zx), least)
-    store4(factors, 2 * i, make4(np.float32(a), np.float32(b), np.float32(c), np.float32(0.0)))
-    inverse = make4(np.float32(1.0 / xx), np.float32(1.0 / d1), np.float32(1.0 / d2), np.float32(0.0))
-    store4(factors, 2 * i + 1, inverse)
+    first = 1.0 / max(xx, least)
+    a, b = xy * first, zx * first
+    rest = yz - a * zx
+    second = 1.0 / max(yy - a * xy, least)
+    c = rest * second
+    third = 1.0 / max(zz - b * zx - c * rest, least)
+    zero = np.float32(0.0)
+    store4(factors, 2 * i, make4(np.float32(a), np.float32(b), np.float32(c), zero))
+    store4(factors, 2 * i + 1, make4(np.float32(first), np.float32(second), np.float32(third), zero))
 
 
 @phase_kernel

@@ -265,11 +265,18 @@ def product_turned(table, begin, end, iteration):
         along, curved = 0.0, 0.0
         for i in range(first, min(first + BLOCK, end)):
             pi = load4(p, i)
-            total = at(tie, i) * pi
-            for k in range(at(row_at, i), at(row_at, i + 1)):
+            total, second = at(tie, i) * pi, splat4(np.float32(0.0))
+            k, last = at(row_at, i), at(row_at, i + 1)
+            while k + 2 <= last:
                 m, v = load4(blocks, k), pi - load4(p, at(j, k))
                 total += lane4(m, 3) * v + dot4(m, v) * m
-            total = flat4(total)
+                m, v = load4(blocks, k + 1), pi - load4(p, at(j, k + 1))
+                second += lane4(m, 3) * v + dot4(m, v) * m
+                k += 2
+            if k < last:
+                m, v = load4(blocks, k), pi - load4(p, at(j, k))
+                total += lane4(m, 3) * v + dot4(m, v) * m
+            total = flat4(total + second)
             store4(hp, i, total)
             along += np.float64(dot4(pi, load4(r, i)))
             curved += np.float64(dot4(pi, total))

@@ -26,6 +26,7 @@ from ..kernels.block_galerkin import (
     spread_ties,
     turn_springs,
     turning_blocks,
+    volume_normals,
     wrap_entries,
 )
 from ..kernels.block_lists import corner_lists, loose_lists, mirrors, pair_lists, tie_lists
@@ -44,12 +45,14 @@ from ..kernels.block_multigrid import (
 from ..kernels.linear import add_prolonged, restrict_rows
 from ..kernels.local import gather
 from ..kernels.rotation import local_rotations
-from ..kernels.team import SMALLEST_CHUNK, Phase
+from ..kernels.team import SMALLEST_CHUNK, Phase, phase_kernel
+from ..kernels.volume import local_volumes
 from .hierarchy import LARGEST_DENSE, Hierarchy
 from .layout import Layout
 
 WRAPPED = forward_wrapped, left_wrapped, backward_wrapped
 TURNED = forward_turned, left_turned, backward_turned
+SOLID = local_rotations, local_volumes
 PADDED = 4  # springs are turned in fours
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -108,7 +111,7 @@ class BlockLevels:
     def __init__(self, layout: Layout, pointers: np.ndarray, hierarchy: Hierarchy, seed: int):
         self.layout = layout
         rest, w, wl = (_entries(layout, values) for values in _split(layout))
-        turned = not _rotations(layout)
+        turned = not _solids(layout)
         self.fine = BlockLevel(*layout.matrix[:3], pointers, turned)
         self._own_phases = self._turned(rest, w, wl) if turned else self._wrapped(rest, w, wl)
         self.levels = [self.fine]
@@ -130,15 +133,19 @@ class BlockLevels:
 
     # --- the finest level ---------------------------------------------------------------------------------------------
 
+    def _take_pairs(self, w: np.ndarray, wl: np.ndarray) -> np.ndarray:
+        """Keep the ends and w l of all pairs with springs; returns their entries above the diagonal."""
+        fine = self.fine
+        rows = np.repeat(np.arange(fine.n, dtype=np.int32), np.diff(fine.at))
+        entry = np.flatnonzero((w > 0) & (fine.j[: len(rows)] > rows)).astype(np.int32)
+        self.pairs, self.pull = (_padded(rows[entry], 0), _padded(fine.j[entry], 0)), _padded(wl[entry], 0)
+        return entry
+
     def _turned(self, rest: np.ndarray, w: np.ndarray, wl: np.ndarray) -> list[Phase]:
         """Springs and scalars alone: pairs with springs change, the others are what they are."""
         fine = self.fine
         fine.blocks[:-1, 3] = rest
-        rows = np.repeat(np.arange(fine.n, dtype=np.int32), np.diff(fine.at))
-        entry = np.flatnonzero((w > 0) & (fine.j[: len(rows)] > rows)).astype(np.int32)
-        self.pairs = _padded(rows[entry], 0), _padded(fine.j[entry], 0)
-        self.pull = _padded(wl[entry], 0)
-        nobody = len(rows)
+        entry, nobody = self._take_pairs(w, wl), len(fine.mirror)
         arrays = (
             *self.pairs,
             *(_padded(entry, nobody), _padded(fine.mirror[entry], nobody)),
@@ -150,18 +157,31 @@ class BlockLevels:
     def _wrapped(self, rest: np.ndarray, w: np.ndarray, wl: np.ndarray) -> list[Phase]:
         """Tetrahedra as well."""
         fine, layout = self.fine, self.layout
-        rows = np.repeat(np.arange(fine.n, dtype=np.int32), np.diff(fine.at))
-        entry = np.flatnonzero((w > 0) & (fine.j[: len(rows)] > rows)).astype(np.int32)
-        self.pairs = _padded(rows[entry], 0), _padded(fine.j[entry], 0)
-        self.pull = _padded(wl[entry], 0)
-        vertices, slots, scales = _rotations(layout)
+        self._take_pairs(w, wl)
+        tables = _solids(layout)
+        turned = [arrays for kernel, arrays in tables if kernel is local_rotations]
+        kept = [arrays for kernel, arrays in tables if kernel is local_volumes]
+        none = np.zeros(0, np.int32)
+        vertices = [np.concatenate([none, *(t[0] for t in part)]).reshape(-1, 4) for part in (turned, kept)]
+        slots = np.concatenate([none, *(t[4] for t in turned)]).reshape(-1, 4)
+        weights = np.concatenate([np.zeros(0, np.float32), *(t[2] for t in turned)])
+        scales = np.divide(0.5, weights, where=weights > 0, out=np.zeros_like(weights))
         shares = next(phase.arrays for phase in layout.local_phases if phase.kernel is gather)[1]
-        lists = corner_lists(fine.at, fine.j, vertices, slots, scales)
+        normals = np.zeros((vertices[1].size, 4), np.float32)
+        places = np.arange(vertices[1].size, dtype=np.int32).reshape(-1, 4)
+        phases, first = [], 0
+        for table in kept:
+            count = len(table[2])
+            part = normals[4 * first : 4 * (first + count)]
+            phases.append(Phase(volume_normals, (*table[:3], layout.q, part), 0, count))
+            first += count
+        corners = (fine.at, fine.j[: len(fine.mirror)])
         arrays = (
             *(fine.at, fine.middle, fine.j, fine.mirror, rest, w, wl, layout.q, fine.blocks),
-            *(*lists, shares),
+            *(*corner_lists(*corners, vertices[0], slots, scales), shares),
+            *(*corner_lists(*corners, vertices[1], places, np.zeros(len(places), np.float32))[:3], normals),
         )
-        return [Phase(wrap_entries, arrays, 0, fine.n)]
+        return [*phases, Phase(wrap_entries, arrays, 0, fine.n)]
 
     def turning(self, q_old: np.ndarray, partial: np.ndarray) -> Phase:
         """What the trapezium rule leaves out of the springs' energy, in blocks."""
@@ -244,7 +264,7 @@ def _split(layout: Layout) -> tuple[np.ndarray, ...]:
             add_stiffness(off.indptr, off.indices, values, diagonal, group.vertices, group.operator, weight)
         return values
 
-    springs, tets = system.springs, [g for g in system.projected if g.kind.kernel is local_rotations]
+    springs, tets = system.springs, [g for g in system.projected if g.kind.kernel in SOLID]
     w = total(springs, [g.weights for g in springs])
     wl = total(springs, [g.weights * g.parameters[:, 0] for g in springs])
     own = w + total(tets, [g.weights for g in tets])
@@ -263,15 +283,9 @@ def _entries(layout: Layout, values: np.ndarray) -> np.ndarray:
     return rows[6][: rows[4][-1]]
 
 
-def _rotations(layout: Layout) -> tuple[np.ndarray, ...]:
-    """Of all tet-strain constraints: vertices and slots (m, 4), 1/2w (m,); nothing where there are none."""
-    found = [phase.arrays for phase in layout.local_phases if phase.kernel is local_rotations]
-    if not found:
-        return ()
-    vertices = np.concatenate([arrays[0] for arrays in found]).reshape(-1, 4)
-    slots = np.concatenate([arrays[4] for arrays in found]).reshape(-1, 4)
-    weights = np.concatenate([arrays[2] for arrays in found])
-    return vertices, slots, np.divide(0.5, weights, where=weights > 0, out=np.zeros_like(weights))
+def _solids(layout: Layout) -> list[tuple[phase_kernel, tuple[np.ndarray, ...]]]:
+    """The local passes of tetrahedra that have blocks of their own, and their tables."""
+    return [(phase.kernel, phase.arrays) for phase in layout.local_phases if phase.kernel in SOLID]
 
 
 def _prolongations(hierarchy: Hierarchy) -> list[sp.csr_array]:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -61,7 +60,7 @@ class NewtonMultigrid(Solver):
     colouring_algorithm: str = "greedy"
 
     name = "newton-multigrid"
-    snaps_pins: ClassVar[bool] = False
+    snaps_pins = False
     layout: Layout | None = None
 
     def __post_init__(self) -> None:
@@ -135,28 +134,31 @@ class NewtonMultigrid(Solver):
         met, limit = layout.residual(), -1.0
         if budget.tolerance is not None and np.isfinite(met):
             limit = max(budget.tolerance * met, np.sqrt(layout.resolution()))
-        sweeps, halved, stopped, residuals = 0, 0, "", list[tuple[int, float]]()
+        sweeps, halved, stopped, notes, residuals = 0, 0, "", list[str](), list[tuple[int, float]]()
         while not stopped:
             if deadline.trace:
                 residuals.append((sweeps, met))
+            last = met
             self._time("set up", self._set_up)
-            most = min(self.steps, budget.most_iterations - sweeps)
-            sweeps += self._iterate(most, deadline.at_ns)
-            swept_ns = time.perf_counter_ns()
+            most = 1 if met <= limit else self.steps  # the last one counts, but need not be good
+            sweeps += self._iterate(min(most, budget.most_iterations - sweeps), deadline.at_ns)
             better, tries = self._accept()
-            halved += tries
-            met = layout.residual()
-            if sweeps >= budget.most_iterations:
-                stopped = "iterations"
-            elif not better:  # down to rounding, or no number
-                stopped = "tolerance" if limit >= 0 else "iterations"
-            elif met <= limit:
+            swept_ns = time.perf_counter_ns()
+            halved, met = halved + tries, layout.residual()
+            if last <= limit:
                 stopped = "tolerance"
+            elif sweeps >= budget.most_iterations:
+                stopped = "iterations"
+            elif not better:  # rounding, or what is no number: it would go on like this
+                stopped = "tolerance" if limit >= 0 else "time" if budget.iterations is None else "iterations"
+                sweeps = budget.most_iterations if stopped == "iterations" else sweeps
+                notes.append("down to rounding")
             elif deadline.at_ns is not None and swept_ns + sum(self._took.values()) > deadline.at_ns:
                 stopped = "time"
         layout.store(out)
-        note = f"{halved} halved steps" if halved else ""
-        return Outcome(sweeps, met, stopped, time.perf_counter_ns(), note, np.reshape(residuals, (-1, 2)))
+        if halved:
+            notes.append(f"steps halved {halved} times")
+        return Outcome(sweeps, last, stopped, swept_ns, "; ".join(notes), np.reshape(residuals, (-1, 2)))
 
     def _iterate(self, most: int, at_ns: int | None) -> int:
         """At most that many iterations of conjugate gradients, leaving time to judge what they have found."""
@@ -166,7 +168,7 @@ class NewtonMultigrid(Solver):
         return count
 
     def _accept(self) -> tuple[bool, int]:
-        """Judge q against q_old, and go back half-way until the energy has not risen; whether q has moved, how often."""
+        """Judge q, and go back half-way to q_old until the energy has not risen; whether q has moved, and halvings."""
         for tries in range(HALVINGS):
             self._time("look", self._judge, first=1)
             new, old = self._judged.reshape(-1, 2).sum(axis=0)

@@ -1,0 +1,405 @@
+"""Blocks of the Hessian, sweeps over them, coarse matrices: each kernel against dense float64 arithmetic."""
+
+import numpy as np
+import pytest
+
+from vivace.kernels import block_galerkin as galerkin
+from vivace.kernels import block_multigrid as multigrid
+from vivace.kernels.acceleration import ALPHA, BETA, OLD_PRODUCT, STATE_SIZE
+from vivace.kernels.assemble import sort_rows
+from vivace.kernels.block_lists import corner_lists, loose_lists, mirrors, pair_lists, tie_lists
+from vivace.kernels.team import Job, Phase
+
+from .twins import EPS32, blocks, to_rows
+
+
+def run(kernel, *arrays, count, threads=1, first=0, **options):
+    Job([Phase(kernel, arrays, 0, count, **options)], threads).run(1, None, first)
+
+
+def graph(n, chance, rng):
+    """A symmetric pattern: row pointers, middle, columns, mirrors."""
+    near = np.triu(rng.random((n, n)) < chance, 1)
+    near |= near.T
+    at = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int32)
+    j = np.nonzero(near)[1].astype(np.int32)
+    return at, sort_rows(at, j, np.zeros(len(j), np.float32)), j, mirrors(at, j)
+
+
+def wrapped(m):
+    """(k, 3, 3) as rows (D, A, B)."""
+    out = np.zeros((3 * len(m), 4), np.float32)
+    for d in range(3):
+        for c in range(3):
+            out[d::3, c] = m[:, c, (c + d) % 3]
+    return out
+
+
+def unwrapped(rows):
+    out = np.zeros((len(rows) // 3, 3, 3))
+    for d in range(3):
+        for c in range(3):
+            out[:, c, (c + d) % 3] = rows[d::3, c]
+    return out
+
+
+def unturned(rows):
+    """(u, s) as s I + u uᵀ."""
+    u, s = rows[:, :3].astype(np.float64), rows[:, 3].astype(np.float64)
+    return s[:, None, None] * np.eye(3) + u[:, :, None] * u[:, None, :]
+
+
+def symmetric(ties):
+    """Rows (D, A) as symmetric blocks."""
+    d, a = ties[0::2].astype(np.float64), ties[1::2].astype(np.float64)
+    out = np.zeros((len(d), 3, 3))
+    for c in range(3):
+        out[:, c, c] = d[:, c]
+        out[:, c, (c + 1) % 3] = out[:, (c + 1) % 3, c] = a[:, c]
+    return out
+
+
+def dense(at, j, pairs, ties):
+    """H of T and K = -H_ij: the diagonal is T_i + Σ_j K_ij."""
+    n = len(at) - 1
+    out = np.zeros((n, 3, n, 3))
+    for i in range(n):
+        out[i, :, i] += ties[i]
+        for k in range(at[i], at[i + 1]):
+            out[i, :, j[k]] -= pairs[k]
+            out[i, :, i] += pairs[k]
+    return out.reshape(3 * n, 3 * n)
+
+
+def lean(problem, m, rng):
+    """Make blocks m less symmetric, around triangles: as much comes in at a vertex as goes out, as with tetrahedra.
+
+    The matrix stays symmetric, and so do its diagonal blocks.
+    """
+    at, j, mirror = problem.at, problem.j, problem.mirror
+    where = {(i, int(j[k])): k for i in range(problem.n) for k in range(at[i], at[i + 1])}
+    for a, b in list(where):
+        for c in range(b + 1, problem.n):
+            if a < b and (b, c) in where and (a, c) in where:
+                turn = 0.1 * np.cross(np.eye(3), rng.normal(size=3))
+                for i, k in ((a, b), (b, c), (c, a)):
+                    m[where[i, k]] += turn
+                    m[mirror[where[i, k]]] -= turn
+
+
+class Problem:
+    """A positive matrix in one of the two forms, with factors, and vectors to work on."""
+
+    def __init__(self, form, n=37, seed=0):
+        rng = np.random.default_rng(seed)
+        self.n, self.form = n, form
+        self.at, self.middle, self.j, self.mirror = graph(n, 0.15, rng)
+        above = self.j > np.repeat(np.arange(n), np.diff(self.at))
+        u = rng.normal(size=(len(self.j), 4)) * [1, 1, 1, 0]
+        u[:, 3] = rng.random(len(u))
+        u[self.mirror[above]] = u[above]
+        self.tie = (0.1 + rng.random(n)).astype(np.float32)
+        self.ties = np.zeros((2 * n, 4), np.float32)
+        run(galerkin.spread_ties, self.tie, self.ties, count=n)
+        self.factors = np.zeros((2 * n, 4), np.float32)
+        if form == "turned":
+            self.blocks = u.astype(np.float32)
+            self.pairs = unturned(self.blocks)
+            run(galerkin.factor_turned, self.at, self.blocks, self.tie, self.factors, count=n)
+        else:
+            m = unturned(u)
+            lean(self, m, rng)
+            self.blocks = wrapped(m)
+            self.pairs = unwrapped(self.blocks)
+            shift = np.zeros(1, np.float32)
+            run(galerkin.factor_wrapped, self.at, self.blocks, self.ties, self.factors, shift, count=n)
+        self.matrix = dense(self.at, self.j, self.pairs, symmetric(self.ties))
+        self.r, self.e, self.left = (to_rows(rng.normal(size=(n, 3))) for _ in range(3))
+        self.arrays = (self.at, self.middle, self.j, self.blocks, self.factors, self.r, self.e, self.left)
+
+    def kernel(self, name):
+        return getattr(multigrid, f"{name}_{self.form}")
+
+
+@pytest.fixture(params=["turned", "wrapped"])
+def problem(request):
+    return Problem(request.param)
+
+
+def flat(rows):
+    return rows[:, :3].astype(np.float64).ravel()
+
+
+def close(found, expected, matrix, x, factor=100):
+    """To rounding of a product with `matrix`: EPS32 |H| |x|, and what a diagonal block's condition makes of it."""
+    size = np.abs(matrix) @ np.abs(x)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=factor * EPS32 * size.max())
+
+
+def test_factors_are_those_of_the_diagonal(problem):
+    lower, inverse = problem.factors[0::2].astype(np.float64), problem.factors[1::2].astype(np.float64)
+    for i in range(problem.n):
+        a, b, c = lower[i, :3]
+        left = np.array([[1, 0, 0], [a, 1, 0], [b, c, 1]])
+        own = problem.matrix[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]
+        np.testing.assert_allclose(left @ np.diag(1 / inverse[i, :3]) @ left.T, own, atol=20 * EPS32 * np.trace(own))
+        assert (inverse[i, :3] > 0).all()
+
+
+def test_factors_of_a_sheet_stay_positive():
+    """Two stiff directions and one that is 1e9 times as soft, in a frame of their own: L D Lᵀ keeps the soft one."""
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        u = np.zeros((6, 4))
+        u[:, :3] = (rng.normal(size=(6, 2)) * 1e3) @ q[:, :2].T
+        u = u.astype(np.float32)
+        factors, tie = np.zeros((2, 4), np.float32), np.full(1, 1e-3, np.float32)
+        run(galerkin.factor_turned, np.array([0, 6], np.int32), u, tie, factors, count=1)
+        true = 1e-3 * np.eye(3) + unturned(u).sum(axis=0)
+        a, b, c = factors[0, :3].astype(np.float64)
+        left = np.array([[1, 0, 0], [a, 1, 0], [b, c, 1]])
+        found = np.linalg.inv(left).T @ np.diag(factors[1, :3].astype(np.float64)) @ np.linalg.inv(left)
+        assert np.linalg.eigvalsh(found).min() > 0
+        soft = np.linalg.eigvalsh(true)[0]
+        assert np.linalg.eigvalsh(found)[-1] == pytest.approx(1 / soft, rel=1e-3)
+
+
+def test_sweeps(problem):
+    """(D + L) e = r, then -U e, then (D + U) e' = r - L e."""
+    n = problem.n
+    blocked = np.kron(np.arange(n), np.ones(3)).astype(int)
+    lower = np.where(blocked[:, None] >= blocked[None, :], problem.matrix, 0)
+    upper = problem.matrix - lower
+    run(problem.kernel("forward"), *problem.arrays, count=n)
+    e = flat(problem.e)
+    expected = np.linalg.solve(lower, flat(problem.r))
+    close(lower @ e, flat(problem.r), lower, e)
+    np.testing.assert_allclose(e, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+    run(problem.kernel("left"), *problem.arrays, count=n)
+    close(flat(problem.left), -upper @ e, upper, e)
+    assert (problem.left[:, 3] == 0).all()
+    run(problem.kernel("backward"), *problem.arrays, count=n)
+    strict = np.where(blocked[:, None] > blocked[None, :], problem.matrix, 0)
+    after = flat(problem.e)
+    close((problem.matrix - strict) @ after, flat(problem.r) - strict @ e, problem.matrix, after)
+    assert (problem.e[:, 3] == 0).all()
+
+
+def test_products(problem):
+    p, hp, partial = problem.e, np.zeros_like(problem.e), np.zeros(2 * blocks(problem.n))
+    arrays = (problem.at, problem.j, problem.blocks, problem.tie, problem.r, p, hp, partial)
+    run(problem.kernel("product"), *arrays, count=problem.n)
+    full = dense(problem.at, problem.j, problem.pairs, symmetric(problem.ties))
+    close(flat(hp), full @ flat(p), np.abs(full), np.abs(flat(p)))
+    scale = np.abs(flat(p)) @ np.abs(full) @ np.abs(flat(p))
+    assert partial[1::2].sum() == pytest.approx(flat(p) @ full @ flat(p), abs=100 * EPS32 * scale)
+    assert partial[0::2].sum() == pytest.approx(flat(p) @ flat(problem.r), abs=100 * EPS32 * 3 * problem.n)
+
+
+@pytest.mark.parametrize("positive", [True, False])
+def test_the_coarsest_level(positive):
+    """A x = r with factors; where the matrix has none, what a forward and a backward sweep make of it."""
+    problem = Problem("wrapped", n=12)
+    n, size = problem.n, 3 * problem.n
+    if not positive:
+        problem.ties[0::2, :3] = -50.0
+    lower, scales, room = np.zeros(size * size), np.zeros(size + 1), np.zeros(size)
+    run(multigrid.factor_dense, problem.at, problem.j, problem.blocks, problem.ties, lower, scales, room, count=1)
+    assert scales[size] == float(positive)
+    run(multigrid.solve_dense, *problem.arrays[:7], lower, scales, room, count=1)
+    if positive:
+        full = dense(problem.at, problem.j, problem.pairs, symmetric(problem.ties))
+        expected = np.linalg.solve(0.5 * (full + full.T), flat(problem.r))
+        np.testing.assert_allclose(flat(problem.e), expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+        return
+    found, problem.e[:] = problem.e.copy(), 0
+    for kernel in (multigrid.forward_wrapped, multigrid.backward_wrapped):
+        run(kernel, *problem.arrays, count=n)
+    np.testing.assert_array_equal(found, problem.e)
+
+
+def test_conjugate_gradients_on_numbers():
+    """α = p·r / p·Hp and β = z·r / (z·r of before); nothing is added where a product has the wrong sign."""
+    state = np.zeros(STATE_SIZE)
+    run(multigrid.newton_weight, np.array([2.0, 1.0]), state, count=1)
+    assert (state[BETA], state[OLD_PRODUCT], state[multigrid.BROKEN]) == (0, 3, 0)
+    run(multigrid.newton_length, np.array([1.0, 4.0, 1.0, 4.0]), state, count=1)
+    assert state[ALPHA] == 0.25
+    run(multigrid.newton_weight, np.array([0.5, 0.25]), state, count=1, first=1)
+    assert state[BETA] == 0.25
+    for lengths in ([1.0, -1.0], [-1.0, 1.0], [np.nan, 1.0], [1.0, 0.0]):
+        state[multigrid.BROKEN] = 0
+        run(multigrid.newton_length, np.array(lengths), state, count=1)
+        assert (state[ALPHA], state[multigrid.BROKEN]) == (0, 1)
+    q, q_old, d, left, p, hp = (to_rows(np.full((3, 3), float(k))) for k in range(6))
+    run(multigrid.newton_step, q, q_old, d, left, p, hp, state, count=3)
+    assert (d == to_rows(np.full((3, 3), 2.0))).all()
+    state[multigrid.BROKEN], state[ALPHA] = 0, 0.5
+    run(multigrid.newton_step, q, q_old, d, left, p, hp, state, count=3)
+    assert (d[:, :3] == 4).all()
+    assert (left[:, :3] == 0.5).all()
+    assert (q[:, :3] == 5).all()
+    run(multigrid.shorten, q, q_old, d, np.array([0.5], np.float32), count=3)
+    assert (q[:, :3] == 3).all()
+    d[:] = np.nan
+    run(multigrid.shorten, q, q_old, d, np.zeros(1, np.float32), count=3)
+    np.testing.assert_array_equal(q, q_old)
+
+
+# --- curvature --------------------------------------------------------------------------------------------------------
+
+
+def springs(m=24, n=10, seed=2):
+    rng = np.random.default_rng(seed)
+    first, second = np.zeros((2, m), np.int32)
+    for e in range(m):
+        first[e], second[e] = rng.choice(n, 2, replace=False)
+    w, l0 = 10 ** rng.uniform(0, 4, m), rng.uniform(0.2, 2, m)
+    return first, second, w.astype(np.float32), (w * l0).astype(np.float32), rng
+
+
+def spring_block(d, w, wl):
+    size = max(np.linalg.norm(d), 1e-10)
+    across = max(w - wl / size, 0.0)
+    return across * np.eye(3) + (w - across) * np.outer(d, d) / size**2
+
+
+def test_turned_springs():
+    """K = c I + (w - c) d̂d̂ᵀ, c = max(w - w l/|d|, 0); a pair of coincident vertices has a direction of zero."""
+    first, second, w, wl, rng = springs()
+    q = to_rows(rng.normal(size=(10, 3)))
+    q[second[0]] = q[first[0]]
+    rest = rng.random(len(w)).astype(np.float32)
+    entry = np.arange(len(w), dtype=np.int32)
+    out = np.full((2 * len(w), 4), np.nan, np.float32)
+    arrays = (first, second, entry, entry + np.int32(len(w)), w, wl, rest, q, out)
+    run(galerkin.turn_springs, *arrays, count=len(w))
+    np.testing.assert_array_equal(out[: len(w)], out[len(w) :])
+    for e in range(len(w)):
+        d = (q[first[e], :3] - q[second[e], :3]).astype(np.float64)
+        expected = spring_block(d, float(w[e]), float(wl[e])) + float(rest[e]) * np.eye(3)
+        if not d.any():
+            expected = float(rest[e]) * np.eye(3)
+        np.testing.assert_allclose(unturned(out[e : e + 1])[0], expected, rtol=0, atol=20 * EPS32 * (w[e] + rest[e]))
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.1, 10.0])
+def test_change_of_the_springs_energy_is_exact(size):
+    """ΔE = (f_old + f)·(q - q_old)/2 - Σ w l (|d| - |d_old|) |d̂ - d̂_old|²/4, f the gradients of w/2 (|d| - l)²."""
+    first, second, w, wl, rng = springs()
+    old = rng.normal(size=(10, 3))
+    q_old, q = to_rows(old), to_rows(old + size * rng.normal(size=(10, 3)))
+    partial = np.zeros(blocks(len(w)))
+    run(galerkin.turning_blocks, first, second, wl, q, q_old, partial, count=len(w))
+
+    def at(x):
+        d = (x[first, :3] - x[second, :3]).astype(np.float64)
+        length = np.linalg.norm(d, axis=1)
+        stretched = length - wl / w.astype(np.float64)
+        return 0.5 * w * stretched**2, (w * stretched / length)[:, None] * d, d
+
+    energy, force, d = at(q)
+    energy_old, force_old, d_old = at(q_old)
+    rule = 0.5 * np.sum((force + force_old) * (d - d_old))
+    change = energy.sum() - energy_old.sum()
+    scale = np.sum(wl * np.abs(np.linalg.norm(d, axis=1) - np.linalg.norm(d_old, axis=1)))
+    assert rule - partial.sum() == pytest.approx(change, abs=20 * EPS32 * scale)
+
+
+def tetrahedra(m=5, n=9, seed=3):
+    rng = np.random.default_rng(seed)
+    vertices = np.array([rng.choice(n, 4, replace=False) for _ in range(m)], np.int32)
+    a = rng.normal(size=(m, 3, 4))
+    a[:, :, 0] = -a[:, :, 1:].sum(axis=2)
+    return vertices, a.astype(np.float32), (1 + rng.random(m)).astype(np.float32), rng
+
+
+def test_blocks_of_tetrahedra():
+    """tet-strain: [(s_k·s_l) I + s_l s_kᵀ]/2w of the shares s; tet-volume: v_k v_lᵀ, v_k = √w cof F a_k / |cof F|."""
+    vertices, a, w, rng = tetrahedra()
+    m, n = len(vertices), 9
+    q = to_rows(rng.normal(size=(n, 3)))
+    shares, normals = to_rows(rng.normal(size=(4 * m, 3))), np.zeros((4 * m, 4), np.float32)
+    run(galerkin.volume_normals, vertices.ravel(), a.ravel(), w, q, normals, count=m)
+    expected = np.zeros((n, n, 3, 3))
+    for t in range(m):
+        f = (a[t].astype(np.float64) @ q[vertices[t], :3]).T
+        cof = np.linalg.det(f) * np.linalg.inv(f).T
+        v = np.sqrt(w[t]) * cof @ a[t] / np.linalg.norm(cof)
+        np.testing.assert_allclose(normals[4 * t : 4 * t + 4, :3], v.T, rtol=0, atol=1e-4 * np.abs(v).max())
+        s = shares[4 * t : 4 * t + 4, :3].astype(np.float64)
+        for k in range(4):
+            for other in range(4):
+                own = (s[k] @ s[other] * np.eye(3) + np.outer(s[other], s[k])) / (2 * w[t])
+                expected[vertices[t, k], vertices[t, other]] += own + np.outer(v[:, k], v[:, other])
+    near = np.abs(expected).sum(axis=(2, 3)) > 0
+    np.fill_diagonal(near, False)
+    at = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int32)
+    j = np.nonzero(near)[1].astype(np.int32)
+    middle, mirror = sort_rows(at, j, np.zeros(len(j), np.float32)), mirrors(at, j)
+    none, out = np.zeros(len(j), np.float32), np.zeros((3 * len(j), 4), np.float32)
+    places = np.arange(4 * m, dtype=np.int32).reshape(m, 4)
+    strain = corner_lists(at, j, vertices, places, 0.5 / w)
+    volume = corner_lists(at, j, vertices, places, np.zeros(m, np.float32))[:3]
+    arrays = (at, middle, j, mirror, none, none, none, q, out, *strain, shares, *volume, normals)
+    run(galerkin.wrap_entries, *arrays, count=n)
+    found = unwrapped(out)
+    for i in range(n):
+        for k in range(at[i], at[i + 1]):
+            np.testing.assert_allclose(found[k], -expected[i, j[k]], rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+# --- coarse matrices --------------------------------------------------------------------------------------------------
+
+
+def prolongation(n, nodes, rng, loose=2):
+    """Rows of one to three weights that add up to one, but for a few vertices that belong nowhere."""
+    p = np.zeros((n, nodes))
+    for i in range(n):
+        some = rng.choice(nodes, rng.integers(1, 4), replace=False)
+        p[i, some] = rng.random(len(some)) + 0.1
+        p[i] /= p[i].sum()
+    p[rng.choice(n, loose, replace=False)] = 0.0
+    at = np.concatenate([[0], np.cumsum((p != 0).sum(axis=1))]).astype(np.int32)
+    return p, (at, np.nonzero(p)[1].astype(np.int32), p[p != 0])
+
+
+@pytest.mark.parametrize("loose", [0, 2])
+def test_coarse_matrices(problem, loose):
+    """K_IJ and T_I make PᵀHP; what vertices outside of all aggregates hold goes into the ties."""
+    rng = np.random.default_rng(5)
+    n, nodes = problem.n, 8
+    p, triple = prolongation(n, nodes, rng, loose)
+    full = dense(problem.at, problem.j, problem.pairs, symmetric(problem.ties))
+    expected = np.kron(p, np.eye(3)).T @ full @ np.kron(p, np.eye(3))
+    near = np.abs(p).T @ (np.abs(full[::3, ::3]) + np.abs(full[::3, 1::3]) + np.eye(n) > 0) @ np.abs(p) > 0
+    np.fill_diagonal(near, False)
+    at = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int32)
+    j = np.nonzero(near)[1].astype(np.int32)
+    middle, mirror = sort_rows(at, j, np.zeros(len(j), np.float32)), mirrors(at, j)
+    sums = p.sum(axis=1).round(12)
+    fine, same = (problem.at, problem.middle, problem.j), problem.form == "turned"
+    down = np.nonzero(p.T)
+    weights = (p * sums[:, None]).T[down].astype(np.float32)
+    down_at = np.concatenate([[0], np.cumsum((p != 0).sum(axis=0))]).astype(np.int32)
+    lists = (
+        *pair_lists(*fine, problem.mirror, np.ones(len(problem.j), bool), *triple, at, j, same),
+        *tie_lists(*triple, at, j),
+        *(down_at, down[1].astype(np.int32), weights),
+        *loose_lists(*fine, *triple, sums, nodes),
+    )
+    out, ties = np.zeros((3 * len(j), 4), np.float32), np.zeros((2 * nodes, 4), np.float32)
+    arrays = (at, middle, mirror, out, ties, *lists, problem.blocks, problem.ties)
+    if same:
+        arrays = (*arrays, np.zeros(len(j), np.float32))
+    results = []
+    for threads in (1, 2):
+        run(getattr(galerkin, f"coarsen_{problem.form}"), *arrays, count=nodes, threads=threads, chunks=3)
+        results.append(out.tobytes() + ties.tobytes())
+    assert results[0] == results[1]
+    found = dense(at, j, unwrapped(out), symmetric(ties))
+    for i in range(nodes):  # where vertices outside lean on a node, its row does not: factors are of the symmetric part
+        own = slice(3 * i, 3 * i + 3)
+        found[own, own] = 0.5 * (found[own, own] + found[own, own].T)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=50 * EPS32 * np.abs(full).max() * n / nodes)
