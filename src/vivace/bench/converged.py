@@ -154,6 +154,10 @@ class References:
             asked=self.times,
         )
 
+    def trajectory(self, substeps: int = 1) -> Trajectory:
+        """The converged motion of the whole run with so many steps a frame."""
+        return self._converged(self.frames, substeps)
+
     def _converged(self, frames: int, steps: int) -> Trajectory:
         if (frames, steps) not in self._made:
             self._made[frames, steps] = converged(self.scene, frames, steps=steps, progress=self._tell)
