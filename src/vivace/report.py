@@ -29,6 +29,7 @@ class Report:
     contacts  how many the collide stage found
     stuck     vertices that the guard had to stop from passing through a surface
     note      what the solver had to do out of the ordinary; "" when nothing
+    substeps  equal parts that the step was made of; residual, energy, errors and contacts are those of the last part
     energy    ε of the step at the result (J), computed when first asked for
     gradient  norm of ∇ε there (N), likewise; float32 positions leave about 1e-7 m x stiffness of it
     """
@@ -47,6 +48,8 @@ class Report:
     _frame: Callable[[], Frame]
     _rows: np.ndarray
     _contacts: Contacts
+    substeps: int = 1
+    budget_ms: float | None = None
 
     def __repr__(self) -> str:
         return f"<Report of step {self.number}: {self.sweeps} sweeps, {self.ms:.2f} ms, stopped by {self.stopped}>"
@@ -55,6 +58,11 @@ class Report:
     def ms(self) -> float:
         """The whole step (ms)."""
         return sum(self.stages.values())
+
+    @property
+    def late_ms(self) -> float:
+        """By how much the step took longer than its budget (ms): no budget buys less than one iteration a substep."""
+        return 0.0 if self.budget_ms is None else max(0.0, self.ms - self.budget_ms)
 
     @property
     def ms_per_sweep(self) -> float:
@@ -139,7 +147,7 @@ class StageClock:
     def end(self, name: str) -> int:
         now = time.perf_counter_ns()
         spent, self._last = now - self._last, now
-        self._stages[name] = spent / 1e6
+        self._stages[name] = self._stages.get(name, 0.0) + spent / 1e6
         return spent
 
     def restart_budget(self) -> None:

@@ -6,13 +6,15 @@ mesh + materials ──► Model ──► Simulation.step()      1 predict   s 
                                                       4 solve     sweeps until the budget is spent
                                                       5 guard     nothing has passed through anything
                                                       6 update    q, v
+
+A step is made of equal parts (substeps), each of which goes through all of these.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +31,7 @@ from .kernels.vectors import add_viscous, hold_back, predict, update
 from .model import Model
 from .picking import as_ray, picked_vertex
 from .report import Report, StageClock
-from .solvers import Budget, Deadline, Solver, make_solver
+from .solvers import Budget, Deadline, Outcome, Solver, as_budget, make_solver
 from .system import Frame, System
 from .wind import Wind
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from .viewer import Viewer
 
 FORMS = ("velocity", "verlet")
+MOST_SUBSTEPS = 1000
 GUESSES = ("inertia", "adaptive")
 PRESSED = 0.1  # share of gravity that the adaptive guess leaves to what touches; more makes edges tremble
 SMALL_WINDY = 4_000  # vertices below which no helper is woken for what the wind does to them
@@ -51,7 +54,9 @@ class Simulation:
 
     solver     a name, "name:option=value", "name(inner)", ("name", {options}) or a Solver
     budget     a Budget, or a number of milliseconds
-    time_step  h (s)
+    time_step  of a frame (s)
+    substeps   steps of equal length that a frame is made of: a number, or "auto", as many as the solver finds best for
+               the budget. More of them follow the motion more closely; the budget is the frame's
     threads    default: one for each core. The result does not depend on it (with a budget of iterations)
     seed       of the colouring
     form       what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2]
@@ -68,6 +73,7 @@ class Simulation:
         solver: str | tuple[str, dict] | Solver = "auto",
         budget: Budget | float = 8.0,
         time_step: float = 1 / 30,
+        substeps: int | str = "auto",
         threads: int | None = None,
         seed: int = 0,
         form: str = "velocity",
@@ -81,7 +87,8 @@ class Simulation:
         if not isinstance(model, Model):
             raise InputError(f"a simulation is made of a Model (Model.of(mesh, material)), not {type(model).__name__}")
         self._solver = make_solver(solver)
-        self.budget = budget
+        self._budget = as_budget(budget)
+        self._asked_substeps = _check_substeps(substeps)
         self.threads, self.seed = check_threads(threads), check_seed(seed)
         n = model.n
         self._q, self._v = _rows(model.mesh.vertices), np.zeros((n, 4), np.float32)
@@ -99,7 +106,9 @@ class Simulation:
         self._wind = np.zeros(3)
         self._windy: tuple[Wind, Job] | None = None  # made when there is wind
         self._after_ns = 0  # what came after the last sweep took lately
-        self._adopt(model, time_step)
+        self._h, self._substeps = check_time_step(time_step), 1
+        self._last_targets: np.ndarray | None = None  # where pins were at the end of the last step
+        self._adopt(model)
 
     def __reduce__(self):
         raise InputError("a simulation cannot be copied or pickled; make a new one and set positions and velocities")
@@ -112,21 +121,31 @@ class Simulation:
     @property
     def time(self) -> float:
         """Simulated seconds."""
-        return self._seconds + (self.frames - self._from_frame) * self.system.h
+        return self._seconds + (self.frames - self._from_frame) * self._h
 
     @property
     def time_step(self) -> float:
-        """h (s); assign to change it from the next step on. All else stays as it is, velocities too."""
-        return self.system.h
+        """Of a frame (s); assign to change it from the next step on. All else stays as it is, velocities too."""
+        return self._h
 
     @time_step.setter
     def time_step(self, value: float) -> None:
-        h, before, time = check_time_step(value), self._per_velocity, self.time
-        if h == self.system.h:
+        h, time = check_time_step(value), self.time
+        if h == self._h:
             return
-        self._adopt(self._model, h)
+        self._h = h
+        self._adopt(self._model)
         self._seconds, self._from_frame = time, self.frames
-        self._v[:, :3] *= self._per_velocity / before
+
+    @property
+    def substeps(self) -> int:
+        """How many steps a frame is made of; assign a number, or "auto" to leave it to the solver."""
+        return self._substeps
+
+    @substeps.setter
+    def substeps(self, value: int | str) -> None:
+        self._asked_substeps = _check_substeps(value)
+        self._adopt(self._model)
 
     @property
     def solver(self) -> Solver:
@@ -137,6 +156,7 @@ class Simulation:
     def solver(self, value: str | tuple[str, dict] | Solver) -> None:
         self._solver = make_solver(value)
         self._after_ns = 0
+        self._choose_substeps()
 
     @property
     def model(self) -> Model:
@@ -150,7 +170,7 @@ class Simulation:
     def model(self, value: Model) -> None:
         self._check_model(value)
         self._held, self._gravity = Held(value), value.gravity
-        self._adopt(value, self.system.h)
+        self._adopt(value)
 
     def exchange(self, model: Model) -> None:
         """Go on with another model of the same vertices from the next step on, and keep all that was set.
@@ -162,7 +182,7 @@ class Simulation:
         """
         self._check_model(model)
         held = self._held.over(model)
-        self._adopt(held.model, self.system.h)
+        self._adopt(held.model)
         self._held = held
 
     def _check_model(self, value: Model) -> None:
@@ -176,7 +196,8 @@ class Simulation:
 
     @budget.setter
     def budget(self, value: Budget | float) -> None:
-        self._budget = value if isinstance(value, Budget) else Budget(ms=value)
+        self._budget = as_budget(value)
+        self._choose_substeps()
 
     @property
     def gravity(self) -> np.ndarray:
@@ -289,7 +310,7 @@ class Simulation:
     def _hold(self) -> None:
         """Go on with the pins of what is grabbed, if they have changed."""
         if self._held.model is not self._model:
-            self._adopt(self._held.model, self.system.h)
+            self._adopt(self._held.model)
 
     def view(self, *, name: str = "simulation", browser: bool | None = None, **options) -> Viewer:
         """Show this simulation in the browser while it runs: look, grab, change. In a notebook the page is the result.
@@ -309,13 +330,19 @@ class Simulation:
     # --- the step -------------------------------------------------------------------------------------------------
 
     def step(self, budget: Budget | float | None = None) -> Report:
-        """Advance by one time step."""
-        if budget is None:
-            budget = self.budget
-        elif not isinstance(budget, Budget):
-            budget = Budget(ms=budget)
-        clock = StageClock()
+        """Advance by one time step, in `substeps` equal parts."""
+        budget = self.budget if budget is None else as_budget(budget)
+        clock, parts, last = StageClock(), [], self._held.targets
+        first = last if self._last_targets is None or len(self._last_targets) != len(last) else self._last_targets
+        for k in range(self._substeps):
+            self._aim(first + (last - first) * ((k + 1) / self._substeps))
+            parts.append(self._substep(clock, budget, k))
+        self._last_targets = last.copy()
+        self.frames += 1
+        return self._report(clock, budget, parts)
 
+    def _substep(self, clock: StageClock, budget: Budget, k: int) -> _Part:
+        """Part k of a frame."""
         self._predict()
         clock.end("predict")
 
@@ -327,38 +354,45 @@ class Simulation:
         new = self.prepare()
         if new:
             clock.restart_budget()  # a new solver's set-up is not part of a frame's budget
-        self.solver.touch(contacts, self._q, self._start)
+        self.solver.touch(contacts, self._q, self._s)
         clock.end("colour")
 
-        deadline = Deadline.of(budget, reserve_ns=self._after_ns, start_ns=clock.start_ns, trace=bool(self.trace))
+        share = budget.part(k, self._substeps)
+        deadline = Deadline.of(share, reserve_ns=self._after_ns, start_ns=clock.start_ns, trace=bool(self.trace))
         outcome = self.solver.solve(self._start, self._constant, self._new, deadline)
         clock.end("solve")
 
         stuck = self._keep_apart(contacts)
         clock.end("guard")
 
-        frame = self._frame_getter()
+        frame = self._frame_getter() if k == self._substeps - 1 else None
         self._before[:], self._moving = self._v, True
         self._update()
-        self.frames += 1
         clock.end("update")
         if not new:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
+        return _Part(outcome, contacts, stuck, frame)
+
+    def _report(self, clock: StageClock, budget: Budget, parts: list[_Part]) -> Report:
+        outcome, contacts = parts[-1].outcome, parts[-1].contacts
+        assert parts[-1].frame is not None
         return Report(
             self.frames,
-            outcome.sweeps,
+            sum(part.outcome.sweeps for part in parts),
             outcome.residual,
             outcome.residuals,
             outcome.stopped,
             clock.stages,
             self.solver.colours,
             len(contacts),
-            stuck,
-            outcome.note,
+            sum(part.stuck for part in parts),
+            "; ".join(dict.fromkeys(part.outcome.note for part in parts if part.outcome.note)),
             self.system,
-            frame,
+            parts[-1].frame,
             self._q.copy(),
             contacts,
+            substeps=self._substeps,
+            budget_ms=budget.ms,
         )
 
     def prepare(self, *, wait: bool = False) -> bool:
@@ -374,10 +408,22 @@ class Simulation:
             self.solver.wait()
         return new
 
-    def _adopt(self, model: Model, h: float) -> None:
+    def _choose_substeps(self) -> None:
+        """Go on with other steps if the solver wants another number of them under this budget."""
+        if self._wanted_substeps(self._model) != self._substeps:
+            self._adopt(self._model)
+
+    def _wanted_substeps(self, model: Model) -> int:
+        asked = self._asked_substeps
+        return asked if isinstance(asked, int) else self._solver.substeps_for(model, self._h, self._budget)
+
+    def _adopt(self, model: Model) -> None:
         """A new model or time step: a new system, for which the solver prepares in the next step."""
         before: System | None = getattr(self, "system", None)
-        system = System(model, h, like=before)
+        self._substeps = self._wanted_substeps(model)
+        system = System(model, self._h / self._substeps, like=before)
+        if before is not None and self.form == "verlet":
+            self._v[:, :3] *= np.float32(system.h / before.h)
         self._target[:] = 0.0
         if before is not None and system.shares_structure(before):  # pins alone: within a frame
             self.system, self._model = system, model
@@ -406,9 +452,12 @@ class Simulation:
         held = self.system.pin_weight > 0
         return self._detector.keep_apart(self._q, self._new, contacts, held, self.threads)
 
+    def _aim(self, targets: np.ndarray) -> None:
+        """Where pins hold their vertices in this part of a frame."""
+        self._aimed = targets
+        self._target[self.model.pinned, :3] = targets
+
     def _predict(self) -> None:
-        pinned = self.model.pinned
-        self._target[pinned, :3] = self._held.targets
         self._travel[2] = self.solver.snaps_pins
         if self._wind.any() and len(self.model.mesh.triangles):
             self._predict_in_wind()
@@ -479,8 +528,24 @@ class Simulation:
 
     def _frame_getter(self) -> Callable[[], Frame]:
         """This step's data, in float64 when somebody asks."""
-        s, start, previous, targets = self._s.copy(), self._start.copy(), self._q.copy(), self._held.targets.copy()
+        s, start, previous, targets = self._s.copy(), self._start.copy(), self._q.copy(), self._aimed.copy()
         return lambda: Frame(_wide(s), _wide(start), _wide(previous), targets)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What one of the equal parts of a step did; `frame`: the problem it solved, of the last one only."""
+
+    outcome: Outcome
+    contacts: Contacts
+    stuck: int
+    frame: Callable[[], Frame] | None
+
+
+def _check_substeps(value: int | str) -> int | str:
+    if value != "auto" and not (is_whole(value) and 1 <= int(value) <= MOST_SUBSTEPS):
+        raise InputError(f'substeps must be "auto" or a whole number from 1 to {MOST_SUBSTEPS}, not {value!r}')
+    return value if isinstance(value, str) else int(value)
 
 
 def _rows(points: np.ndarray) -> np.ndarray:

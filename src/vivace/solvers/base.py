@@ -17,6 +17,7 @@ from ..checks import is_number, is_whole, read_value
 from ..collisions.contacts import Contacts
 from ..colouring import Colouring
 from ..errors import InputError
+from ..model import Model
 from ..registry import Registry
 from ..system import System
 
@@ -52,11 +53,24 @@ class Budget:
         if self.tolerance is not None and not (is_number(self.tolerance) and 0 < self.tolerance < 1):
             raise InputError(f"a budget's tolerance must lie between 0 and 1, not {self.tolerance!r}")
 
+    def part(self, k: int, parts: int) -> Budget:
+        """What has been spent when part k of so many equal parts of a step ends; its iterations are its own."""
+        if parts == 1:
+            return self
+        ms = None if self.ms is None else self.ms * (k + 1) / parts
+        each = None if self.iterations is None else max(1, self.iterations // parts + (k < self.iterations % parts))
+        return Budget(ms, each, self.tolerance)
+
     @property
     def most_iterations(self) -> int:
         if self.iterations is not None:
             return int(self.iterations)
         return MOST_ITERATIONS if self.ms is None else 2**31
+
+
+def as_budget(value: Budget | float) -> Budget:
+    """A budget, or a number of milliseconds."""
+    return value if isinstance(value, Budget) else Budget(ms=value)
 
 
 @dataclass(frozen=True)
@@ -109,6 +123,10 @@ class Solver(ABC):
     def used(self) -> str:
         """The solver that made the last step: itself, unless it chooses among others."""
         return self.name
+
+    def substeps_for(self, model: Model, h: float, budget: Budget) -> int:
+        """In how many equal parts this solver does best to make a step of h seconds under a budget."""
+        return 1
 
     @abstractmethod
     def prepare(self, system: System, *, threads: int, seed: int) -> None:

@@ -24,10 +24,10 @@ from ..system import System, assembled
 from .layout import Layout
 
 FLAT = 1e-4  # extent of an axis, relative to the longest, below which a part has no cells along it
-EDGES_PER_CELL = 4.0  # a cell is at least this many edges long
+EDGES_PER_CELL = 3.2  # mean distances to a neighbour that a cell is long at least; some five edges of a grid
 SMALLEST_PART = 12  # vertices: less has no lattice
 WORK_PER_VERTEX = 300.0  # multiplications of one elimination that a vertex pays for
-LEAST_WORK = 4e4  # that any body may cost
+LEAST_WORK = 1.5e6  # that any body may cost
 FAR = 1e-4  # of two nodes' own stiffness: coupling across three cells that makes a part dense
 MOST_DENSE = 48  # nodes of a dense part
 SAMPLED = 16  # tetrahedra of a cell that stand for all, a multiple of four
