@@ -104,8 +104,16 @@ class Problem:
         self.factors = np.zeros((2 * n, 4), np.float32)
         if form == "turned":
             self.blocks = u.astype(np.float32)
+            half = np.arange(len(self.j), dtype=np.int32)[: self.at[n // 2]]  # springs in some rows, scalars in others
+            self.blocks[len(half) :, :3] = 0.0
+            self.blocks[self.mirror[: len(half)], :3] = self.blocks[: len(half), :3]
             self.pairs = unturned(self.blocks)
-            run(galerkin.factor_turned, self.at, self.blocks, self.tie, self.factors, count=n)
+            spring = (self.blocks[:, :3] != 0).any(axis=1)
+            row = np.repeat(np.arange(n), np.diff(self.at))
+            spring_at = np.concatenate([[0], np.cumsum(np.bincount(row[spring], minlength=n))]).astype(np.int32)
+            still = np.bincount(row, np.where(spring, 0, self.blocks[:, 3]), minlength=n).astype(np.float32)
+            entry = np.flatnonzero(spring).astype(np.int32)
+            run(galerkin.factor_turned, spring_at, entry, self.blocks, self.tie, still, self.factors, count=n)
         else:
             m = unturned(u)
             lean(self, m, rng)
@@ -155,7 +163,8 @@ def test_factors_of_a_sheet_stay_positive():
         u[:, :3] = (rng.normal(size=(6, 2)) * 1e3) @ q[:, :2].T
         u = u.astype(np.float32)
         factors, tie = np.zeros((2, 4), np.float32), np.full(1, 1e-3, np.float32)
-        run(galerkin.factor_turned, np.array([0, 6], np.int32), u, tie, factors, count=1)
+        every, none = np.arange(6, dtype=np.int32), np.zeros(1, np.float32)
+        run(galerkin.factor_turned, np.array([0, 6], np.int32), every, u, tie, none, factors, count=1)
         true = 1e-3 * np.eye(3) + unturned(u).sum(axis=0)
         a, b, c = factors[0, :3].astype(np.float64)
         left = np.array([[1, 0, 0], [a, 1, 0], [b, c, 1]])

@@ -195,7 +195,7 @@ def spread_ties(table, begin, end, iteration):
         store4(ties, 2 * i, make4(t, t, t, np.float32(0.0)))
 
 
-# --- factors of the diagonal blocks ------------------------------------------------------------------------------------
+# --- factors of the diagonal blocks ---------------------------------------------------------------------------------
 
 
 @njit(inline="always")
@@ -215,13 +215,17 @@ def store_factors(factors, i, xx, yy, zz, xy, yz, zx):
 
 @phase_kernel
 def factor_turned(table, begin, end, iteration):
-    """H_ii = tie_i I + Σ (s I + u uᵀ), added up in float64, as factors."""
-    row_at, blocks, tie, factors = ints(table, 0), rows(table, 1), floats(table, 2), rows(table, 3)
+    """H_ii = (tie_i + still_i) I + Σ (s I + u uᵀ) over the springs at i, added up in float64, as factors.
+
+    `spring_at`, `entry`: the entries of row i with springs; `still`: the scalars of all others, added up.
+    """
+    spring_at, entry, blocks = ints(table, 0), ints(table, 1), rows(table, 2)
+    tie, still, factors = floats(table, 3), floats(table, 4), rows(table, 5)
     for i in range(begin, end):
-        even = np.float64(at(tie, i))
+        even = np.float64(at(tie, i)) + np.float64(at(still, i))
         xx = yy = zz = xy = yz = zx = 0.0
-        for k in range(at(row_at, i), at(row_at, i + 1)):
-            m = load4(blocks, k)
+        for k in range(at(spring_at, i), at(spring_at, i + 1)):
+            m = load4(blocks, at(entry, k))
             x, y, z = np.float64(lane4(m, 0)), np.float64(lane4(m, 1)), np.float64(lane4(m, 2))
             even += np.float64(lane4(m, 3))
             xx += x * x

@@ -8,8 +8,8 @@ row's columns pass its own number, and a = -H_ij. Blocks have one of two forms:
                  D = (M₀₀, M₁₁, M₂₂)    A = (M₀₁, M₁₂, M₂₀)    B = (M₀₂, M₁₀, M₂₁)
              so that M x = D x + A (x₁, x₂, x₀) + B (x₂, x₀, x₁), lane by lane; Mᵀ has D, (B₁, B₂, B₀), (A₂, A₀, A₁)
 
-Diagonal blocks are kept as factors L D Lᵀ, two rows (l₁₀, l₂₀, l₂₁, 0) and (1/d₀, 1/d₁, 1/d₂, 0). A sheet's blocks are a
-million times as stiff along it as across: rounded to float32, an inverse may be indefinite, while L D Lᵀ never is.
+Diagonal blocks are kept as factors L D Lᵀ, two rows (l₁₀, l₂₀, l₂₁, 0) and (1/d₀, 1/d₁, 1/d₂, 0). A sheet's blocks are
+a million times as stiff along it as across: rounded to float32, an inverse may be indefinite; L D Lᵀ never is.
 """
 
 from __future__ import annotations

@@ -80,10 +80,8 @@ class BlockLevel:
         """r and e of a coarse level."""
         return np.zeros((self.n, 4), np.float32), np.zeros((self.n, 4), np.float32)
 
-    def factor_phase(self, tie: np.ndarray) -> Phase:
-        """Factors of the diagonal blocks; `tie`: scalars, for turned blocks."""
-        if self.turned:
-            return Phase(factor_turned, (self.at, self.blocks, tie, self.factors), 0, self.n)
+    def factor_phase(self) -> Phase:
+        """Factors of the diagonal blocks, from wrapped ones."""
         shift = np.array([SHIFT], np.float32)
         return Phase(factor_wrapped, (self.at, self.blocks, self.ties, self.factors, shift), 0, self.n)
 
@@ -113,10 +111,9 @@ class BlockLevels:
         rest, w, wl = (_entries(layout, values) for values in _split(layout))
         turned = not _solids(layout)
         self.fine = BlockLevel(*layout.matrix[:3], pointers, turned)
-        self._own_phases = self._turned(rest, w, wl) if turned else self._wrapped(rest, w, wl)
         self.levels = [self.fine]
-        tie = Phase(spread_ties, (layout.tie, self.fine.ties), 0, layout.n)
-        self.set_up = [*self._own_phases, tie, self.fine.factor_phase(layout.tie)]
+        self.set_up = [Phase(spread_ties, (layout.tie, self.fine.ties), 0, layout.n)]
+        self.set_up += self._turned(rest, w, wl) if turned else self._wrapped(rest, w, wl)
         moving = w > 0 if turned else np.ones(len(w), bool)
         order = np.arange(layout.n)
         for p in _prolongations(hierarchy):
@@ -152,7 +149,12 @@ class BlockLevels:
             *(_padded(w[entry], 0), self.pull, _padded(rest[entry], 0)),
             *(self.layout.q, fine.blocks),
         )
-        return [Phase(turn_springs, arrays, 0, len(self.pull))]
+        rows = np.repeat(np.arange(fine.n), np.diff(fine.at))
+        still = np.bincount(rows, np.where(w > 0, 0.0, rest), minlength=fine.n).astype(np.float32)
+        spring_at = np.concatenate([[0], np.cumsum(np.bincount(rows[w > 0], minlength=fine.n))]).astype(np.int32)
+        springs = np.flatnonzero(w > 0).astype(np.int32)
+        factors = (spring_at, springs, fine.blocks, self.layout.tie, still, fine.factors)
+        return [Phase(turn_springs, arrays, 0, len(self.pull)), Phase(factor_turned, factors, 0, fine.n)]
 
     def _wrapped(self, rest: np.ndarray, w: np.ndarray, wl: np.ndarray) -> list[Phase]:
         """Tetrahedra as well."""
@@ -181,7 +183,7 @@ class BlockLevels:
             *(*corner_lists(*corners, vertices[0], slots, scales), shares),
             *(*corner_lists(*corners, vertices[1], places, np.zeros(len(places), np.float32))[:3], normals),
         )
-        return [*phases, Phase(wrap_entries, arrays, 0, fine.n)]
+        return [*phases, Phase(wrap_entries, arrays, 0, fine.n), fine.factor_phase()]
 
     def turning(self, q_old: np.ndarray, partial: np.ndarray) -> Phase:
         """What the trapezium rule leaves out of the springs' energy, in blocks."""
@@ -205,10 +207,10 @@ class BlockLevels:
         `moving`: entries of the last level that change; the others are scalars, `rest`, whose part is made now.
         """
         above = self.levels[-1]
-        order, pointers, *pattern = _pattern(above, p, seed)
+        order, pointers, at, middle, j = _pattern(above, p, seed)
         p = sp.csr_array(p[:, order])
         p.sort_indices()
-        here = BlockLevel(*pattern, pointers)
+        here = BlockLevel(at, middle, j, pointers)
         triple = _triple(p)
         above.down = triple, _triple(sp.csr_array(p.T))
         sums = np.asarray(p.sum(axis=1)).ravel()
@@ -228,8 +230,7 @@ class BlockLevels:
             still = np.bincount(owner, weight * rest[number].astype(np.float64), minlength=len(here.mirror) + 1)
             kernel, arrays = coarsen_turned, (*arrays, still.astype(np.float32))
         self.levels.append(here)
-        # Rows have fewer and fewer entries above the diagonal: more chunks than threads, so that all have some.
-        return order, [Phase(kernel, arrays, 0, here.n), here.factor_phase(here.ties)]
+        return order, [Phase(kernel, arrays, 0, here.n), here.factor_phase()]
 
     def cycle(self, r: np.ndarray, e: np.ndarray) -> list[Phase]:
         """One V-cycle: e ≈ H⁻¹ r."""
@@ -301,8 +302,8 @@ def _prolongations(hierarchy: Hierarchy) -> list[sp.csr_array]:
     for (at, j, a), level in zip(triples, hierarchy.levels, strict=True):
         p = sp.csr_array((a.astype(np.float64), j, at), (len(b), level.n))
         c, _ = spl.cg(p.T @ p, p.T @ b, rtol=1e-12, maxiter=200)
-        if not (np.isfinite(c).all() and (c > 0).all()):  # no such vector: the ties take what is missing
-            c = np.ones(level.n)
+        usual = np.median(c)
+        c = np.where(c > 0.1 * usual, c, usual) if np.isfinite(c).all() and usual > 0 else np.ones(level.n)
         p = sp.csr_array(sp.diags_array(1.0 / b) @ p @ sp.diags_array(c))
         sums = np.asarray(p.sum(axis=1)).ravel()
         near = np.abs(sums - 1.0) < 1e-3

@@ -2,17 +2,29 @@
 
     H(q) d ≈ -∇ε(q),     q ← q + α d
 
-Projective dynamics has Y in the place of H, which is as stiff across a spring as along it, and turns what hangs too
-slowly, however well Y is inverted. Here each Newton iteration takes the Hessian H at q without the constraints' negative
-curvature (`kernels.block_galerkin`), and a few iterations of conjugate gradients, preconditioned by a V-cycle on H: a
-forward sweep of 3 x 3 blocks down, a backward one up, on every level; coarse matrices PᵀHP are made anew each time. The
-prolongations are those of the hierarchy for Y and never change. [fratarcangeli2018, section 1.3.4] has Newton's method
-with an exact solve; `newton` is that, in float64.
+Projective dynamics has Y in the place of H, which is as stiff across a spring as along it and lets things turn too
+slowly, however well it is inverted. Here every Newton iteration takes the Hessian at q without the constraints' negative
+curvature (`kernels.block_galerkin`) and makes a few iterations of conjugate gradients, preconditioned by a V-cycle on H:
+a forward sweep of 3 x 3 blocks down, a backward one up, on every level. Coarse matrices PᵀHP are made anew each time,
+the prolongations are those of the hierarchy for Y and never change. [fratarcangeli2018, section 1.3.4] has Newton's
+method with an exact solve; `newton` is that, in float64.
 
-The step is judged by the trapezium rule, as L-BFGS judges its own (`kernels.quasi_newton`), with the part that it leaves
-out of the springs' energy added, so that for springs the change of ε is exact. One that would raise ε is halved until it
+A step is judged by the trapezium rule, as L-BFGS judges its own (`kernels.quasi_newton`), and what that leaves out of
+the springs' energy is added, so that for springs the change of ε is exact. One that would raise ε is halved until it
 does not: the energy never rises, whenever time is up. A step starts where the prediction is, pins included: snapped to
-their targets, they would leave kinks that the first direction obeys.
+their targets they would leave kinks that the first direction obeys.
+
+Measured on the tablecloth, h = 33 ms. Error of d in the norm of H after 1, 2, 3, 4 iterations at 3,600 vertices: 0.06,
+0.014, 0.006, 0.003 in the first Newton iteration and 0.34, 0.22, 0.16, 0.12 in the second (10,000: 0.07, 0.02, 0.008,
+0.004 and 0.40, 0.31, 0.23, 0.18); a V-cycle in float64 does no better. Aggregates that move as rigid bodies, 6 unknowns
+each, have 0.54, 0.17, 0.09, 0.05 with an exact coarse solve and need a K-cycle without one. Centimetres from converged
+steps at 10,000 vertices after 8 and 15 frames, by iterations a frame (in Newton iterations of `steps`):
+
+    3 x 1: 1.4, 7.2     2 x 2: 1.2, 5.0     6 x 1: 0.7, 3.5     3 x 2: 1.0, 3.2     2 x 3: 1.0, 2.6
+    4 x 2: 0.6, 2.0     3 x 3: 0.5, 2.0     6 x 2: 0.2, 1.1     4 x 3: 0.2, 1.3     3 x 4: 0.4, 2.1
+
+L-BFGS over the inverse of Y is 69 cm away after 15 frames of 13 iterations. Very stiff springs (1e6 N/m) need more
+Newton iterations, as exact ones do: 3 of those are 9 cm away after 10 frames at 400 vertices, 12 x 2 of these 11 cm.
 """
 
 from __future__ import annotations
@@ -46,7 +58,7 @@ ROUNDING = 1e-3  # of the slope: a rise of the energy that may be rounding
 @SOLVERS.register("newton-multigrid")
 @dataclass(eq=False)
 class NewtonMultigrid(Solver):
-    """Newton's method with multigrid-preconditioned conjugate gradients: moves as the converged step does.
+    """Newton's method with conjugate gradients over V-cycles on the true Hessian: moves as converged steps do.
 
     An iteration is one of conjugate gradients, with one V-cycle.
 
