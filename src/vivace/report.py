@@ -15,6 +15,9 @@ from .solvers.reference import Reference, minimise_from, polish, position_error,
 from .system import Frame, System
 
 
+STAGES = ("predict", "collide", "colour", "solve", "guard", "update")
+
+
 @dataclass(frozen=True, eq=False)
 class Report:
     """What a step did.
@@ -142,7 +145,7 @@ class StageClock:
 
     def __init__(self) -> None:
         self.start_ns = self._last = time.perf_counter_ns()
-        self._stages: dict[str, float] = {}
+        self._stages = dict.fromkeys(STAGES, 0.0)
 
     def end(self, name: str) -> int:
         now = time.perf_counter_ns()

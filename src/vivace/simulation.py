@@ -27,11 +27,12 @@ from .colouring import Colouring
 from .errors import InputError, UnknownNameError
 from .holding import Held, as_vertices
 from .kernels.team import SMALL, Job, Phase, check_threads
-from .kernels.vectors import add_viscous, hold_back, predict, update
+from .kernels.vectors import add_viscous, aim, copy_rows, hold_back, predict, update
 from .model import Model
 from .picking import as_ray, picked_vertex
 from .report import Report, StageClock
 from .solvers import Budget, Deadline, Outcome, Solver, as_budget, make_solver
+from .solvers.base import PartsJob
 from .system import Frame, System
 from .wind import Wind
 
@@ -97,6 +98,8 @@ class Simulation:
         self._forces = np.zeros((n, 3))
         self.form, self.guess, self.frames, self.trace = form, guess, 0, trace
         self._before = np.zeros((n, 4), np.float32)  # velocities a step ago
+        self._previous = np.zeros((n, 4), np.float32)  # positions before the last of several substeps
+        self._together: tuple[tuple, np.ndarray, PartsJob | None] | None = None  # the substeps of a frame as one job
         self._moving = False  # whether there was such a step
         self._pressed = np.zeros(n, np.float32)
         self._shares = np.ones(n, np.float32)  # of external accelerations that steps have let through of late
@@ -334,7 +337,10 @@ class Simulation:
         budget = self.budget if budget is None else as_budget(budget)
         clock, parts, last = StageClock(), [], self._held.targets
         first = last if self._last_targets is None or len(self._last_targets) != len(last) else self._last_targets
-        for k in range(self._substeps):
+        together = self._all_substeps(clock, budget, first, last)
+        if together is not None:
+            parts.append(together)
+        for k in range(0 if parts else self._substeps):
             self._aim(first + (last - first) * ((k + 1) / self._substeps))
             parts.append(self._substep(clock, budget, k))
         self._last_targets = last.copy()
@@ -365,13 +371,48 @@ class Simulation:
         stuck = self._keep_apart(contacts)
         clock.end("guard")
 
-        frame = self._frame_getter() if k == self._substeps - 1 else None
+        frame = self._frame_getter(self._q) if k == self._substeps - 1 else None
         self._before[:], self._moving = self._v, True
         self._update()
         clock.end("update")
         if not new:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
         return _Part(outcome, contacts, stuck, frame)
+
+    def _all_substeps(
+        self, clock: StageClock, budget: Budget, first: np.ndarray, last: np.ndarray
+    ) -> _Part | None:
+        """All parts of a frame without coming back to Python between them, where nothing has to be found in between."""
+        plain = self._detector is None and not self._wind.any() and self.guess == "inertia" and not self.trace
+        if self._substeps == 1 or not plain or budget.tolerance is not None:
+            return None
+        if self.prepare():
+            clock.restart_budget()
+        if budget.ms is None:
+            self.solver.wait()
+        self._travel[2] = self.solver.snaps_pins
+        pinned = self.model.pinned
+        key = (self.solver, self.system, self._substeps, self.solver.plan)
+        if self._together is None or self._together[0] != key:
+            rows = np.zeros((2, len(pinned), 4), np.float32)
+            aims = (pinned, rows[0], rows[1], self._target, np.array([self._substeps], np.float32))
+            before = [Phase(aim, aims, 0, len(pinned), serial=True)] if len(pinned) else []
+            after = [Phase(copy_rows, (self._q, self._previous), 0, self.model.n), self._landing]
+            buffers = self._start, self._constant, self._new
+            job = self.solver.parts_job(*buffers, [*before, self._flight, *self._viscous], after)
+            self._together = key, rows, job
+        _, rows, job = self._together
+        if job is None:
+            return None
+        rows[:, :, :3] = first, last
+        self._aimed = last
+        clock.end("colour")
+        parts = range(self._substeps)
+        reserve = {"reserve_ns": self._after_ns, "start_ns": clock.start_ns}
+        outcome = job([Deadline.of(budget.part(k, self._substeps), **reserve) for k in parts])
+        self._moving = False
+        clock.end("solve")
+        return _Part(outcome, NONE, 0, self._frame_getter(self._previous))
 
     def _report(self, clock: StageClock, budget: Budget, parts: list[_Part]) -> Report:
         outcome, contacts = parts[-1].outcome, parts[-1].contacts
@@ -520,15 +561,17 @@ class Simulation:
         )
         self._hold_back_job = Job([Phase(hold_back, held, 0, n)], threads)
         rate = np.array([unit / system.h], np.float32)
-        self._update_job = Job([Phase(update, (self._new, self._q, self._v, rate), 0, n)], threads)
+        self._landing = Phase(update, (self._new, self._q, self._v, rate), 0, n)
+        self._update_job = Job([self._landing], threads)
+        self._together = None
 
     def _load_pins(self) -> None:
         with np.errstate(over="ignore"):
             self._pin_weight[:] = self.system.pin_weight
 
-    def _frame_getter(self) -> Callable[[], Frame]:
+    def _frame_getter(self, previous: np.ndarray) -> Callable[[], Frame]:
         """This step's data, in float64 when somebody asks."""
-        s, start, previous, targets = self._s.copy(), self._start.copy(), self._q.copy(), self._aimed.copy()
+        s, start, previous, targets = self._s.copy(), self._start.copy(), previous.copy(), self._aimed.copy()
         return lambda: Frame(_wide(s), _wide(start), _wide(previous), targets)
 
 

@@ -24,11 +24,24 @@ Cells are summed in float32, all that follows in float64.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import literal_unroll, njit
 
 from .acceleration import BLOCK
 from .rotation import gradient, rotation, rotations4
-from .simd import at, dot4, lane4, load4, make4, splat4, store4, yzx4
+from .simd import (
+    at,
+    dot4,
+    lane4,
+    load4,
+    load4_flat,
+    make4,
+    max4,
+    splat4,
+    sqrt4,
+    square_norms4,
+    store4,
+    yzx4,
+)
 from .sweep import SMALLEST_SQUARE
 from .team import doubles, floats, ints, phase_kernel, rows
 
@@ -99,30 +112,47 @@ def _mirror(t, features):
 
 @phase_kernel
 def planar_cells(table, begin, end, iteration):
-    """h of cells in a plane (three features, four corners) from their springs."""
+    """h of cells in a plane (three features, four corners) from their springs, four at a time.
+
+    A cell's springs are filled up to a multiple of four with springs of no stiffness.
+    """
     starts, ends, stiffness, length = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
     phi, q, coefficients, h = rows(table, 4), rows(table, 5), floats(table, 6), rows(table, 7)
     t, half = np.zeros((27, 4), np.float32), np.zeros((9, 4), np.float32)
+    one, smallest = splat4(np.float32(1.0)), splat4(SMALLEST_SQUARE)
     for cell in range(begin, end):
         zero = splat4(np.float32(0.0))
         d00, o00, d01, o01, d02, o02 = zero, zero, zero, zero, zero, zero
         d11, o11, d12, o12, d22, o22 = zero, zero, zero, zero, zero, zero
-        for e in range(at(starts, cell), at(starts, cell + 1)):
-            diagonal, off = _spring_block(e, ends, stiffness, length, q)
-            d = load4(phi, e)
-            x, y, z = lane4(d, 0), lane4(d, 1), lane4(d, 2)
-            d00 += (x * x) * diagonal
-            o00 += (x * x) * off
-            d01 += (x * y) * diagonal
-            o01 += (x * y) * off
-            d02 += (x * z) * diagonal
-            o02 += (x * z) * off
-            d11 += (y * y) * diagonal
-            o11 += (y * y) * off
-            d12 += (y * z) * diagonal
-            o12 += (y * z) * off
-            d22 += (z * z) * diagonal
-            o22 += (z * z) * off
+        for e in range(at(starts, cell), at(starts, cell + 1), 4):
+            x0 = load4(q, at(ends, 2 * e)) - load4(q, at(ends, 2 * e + 1))
+            x1 = load4(q, at(ends, 2 * e + 2)) - load4(q, at(ends, 2 * e + 3))
+            x2 = load4(q, at(ends, 2 * e + 4)) - load4(q, at(ends, 2 * e + 5))
+            x3 = load4(q, at(ends, 2 * e + 6)) - load4(q, at(ends, 2 * e + 7))
+            inverse = one / sqrt4(max4(square_norms4(x0, x1, x2, x3), smallest))
+            w = load4_flat(stiffness, e)
+            across = max4(w - w * load4_flat(length, e) * inverse, zero)
+            along = (w - across) * inverse * inverse
+            for lane in literal_unroll((0, 1, 2, 3)):
+                x = x0 if lane == 0 else x1 if lane == 1 else x2 if lane == 2 else x3
+                u = lane4(along, lane) * x
+                diagonal, off = u * x + splat4(lane4(across, lane)), u * yzx4(x)
+                f = load4(phi, e + lane)
+                square, mixed = f * f, f * yzx4(f)
+                s00, s11, s22 = lane4(square, 0), lane4(square, 1), lane4(square, 2)
+                s01, s12, s02 = lane4(mixed, 0), lane4(mixed, 1), lane4(mixed, 2)
+                d00 += s00 * diagonal
+                o00 += s00 * off
+                d01 += s01 * diagonal
+                o01 += s01 * off
+                d02 += s02 * diagonal
+                o02 += s02 * off
+                d11 += s11 * diagonal
+                o11 += s11 * off
+                d12 += s12 * diagonal
+                o12 += s12 * off
+                d22 += s22 * diagonal
+                o22 += s22 * off
         _store_symmetric(t, 0, d00, o00)
         _store_symmetric(t, 3, d01, o01)
         _store_symmetric(t, 6, d02, o02)
@@ -262,27 +292,55 @@ def add_diagonal(vertices, held, at, columns, values, slab_of, place_of, slabs, 
 
 
 @njit(inline="always")
+def _scale_row(row, j, width):
+    """Divide a row by the root of its diagonal entry j; the inverse of that root, or 0 if there is none."""
+    pivot = row[j]
+    if not pivot > 0.0 or not np.isfinite(pivot):
+        return 0.0
+    pivot = 1.0 / np.sqrt(pivot)
+    for k in range(j, width):
+        row[k] *= pivot
+    return pivot
+
+
+@njit(inline="always")
+def _subtract(row, f, other, first, width):
+    for k in range(first, width):
+        row[k] -= f * other[k]
+
+
+@njit(inline="always")
 def _factor(u, at_u, n, width, y, at_y):
     """Cholesky of the first n columns of n rows, and what it makes of the others and of y; whether it could be done.
 
-    Row j becomes row j of the upper factor: u_j = u_j/√u_jj, then u_i -= u_ji u_j for the rows below.
+    Row j becomes row j of the upper factor: u_j = u_j/√u_jj, then u_i -= u_ji u_j for the rows below. The three rows of
+    a node are done together, so that those below are read and written once for all three.
     """
-    for j in range(n):
-        pivots = u[at_u + j * width : at_u + (j + 1) * width]
-        pivot = pivots[j]
-        if not pivot > 0.0 or not np.isfinite(pivot):
+    for j in range(0, n, 3):
+        a, b = u[at_u + j * width : at_u + (j + 1) * width], u[at_u + (j + 1) * width : at_u + (j + 2) * width]
+        c = u[at_u + (j + 2) * width : at_u + (j + 3) * width]
+        scale = _scale_row(a, j, width)
+        if scale == 0.0:
             return False
-        pivot = 1.0 / np.sqrt(pivot)
-        for k in range(j, width):
-            pivots[k] *= pivot
-        y[at_y + j] *= pivot
-        for i in range(j + 1, n):
-            f = pivots[i]
-            if f != 0.0:
-                row = u[at_u + i * width : at_u + (i + 1) * width]
-                for k in range(i, width):
-                    row[k] -= f * pivots[k]
-                y[at_y + i] -= f * y[at_y + j]
+        ya = y[at_y + j] * scale
+        _subtract(b, a[j + 1], a, j + 1, width)
+        _subtract(c, a[j + 2], a, j + 2, width)
+        scale = _scale_row(b, j + 1, width)
+        if scale == 0.0:
+            return False
+        yb = (y[at_y + j + 1] - a[j + 1] * ya) * scale
+        _subtract(c, b[j + 2], b, j + 2, width)
+        scale = _scale_row(c, j + 2, width)
+        if scale == 0.0:
+            return False
+        yc = (y[at_y + j + 2] - a[j + 2] * ya - b[j + 2] * yb) * scale
+        y[at_y + j], y[at_y + j + 1], y[at_y + j + 2] = ya, yb, yc
+        for i in range(j + 3, n):
+            row = u[at_u + i * width : at_u + (i + 1) * width]
+            fa, fb, fc = a[i], b[i], c[i]
+            for k in range(i, width):
+                row[k] -= fa * a[k] + fb * b[k] + fc * c[k]
+            y[at_y + i] -= fa * ya + fb * yb + fc * yc
     return True
 
 

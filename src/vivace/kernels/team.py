@@ -15,6 +15,9 @@ Claims and completions are counters that only grow, one cache line each, so noth
 its phase's turn k while its claim reads k, and that turn is over when the phase's count of finished chunks reaches
 (k + 1) x chunks. A thread that is behind finds every claim taken and every count passed, and catches up.
 
+A job may have several parts, such as the substeps of a frame: each begins with some phases of its own, then iterates, and
+ends with others.
+
 Which thread runs a chunk never changes what the chunk computes, so results do not depend on the number of threads.
 """
 
@@ -35,7 +38,7 @@ from .atomics import atomic_add, atomic_claim, atomic_load, atomic_store, call_p
 from .memory import as_pointer
 
 LINE = 8  # int64s in a cache line
-APPROVED, STOPPED, COUNTERS = 0, LINE, 2 * LINE
+APPROVED, STOPPED, ENDED, COUNTERS = 0, LINE, 2 * LINE, 3 * LINE
 SMALLEST_CHUNK = 96  # below this many items a second thread costs more than it brings
 SMALL = 20_000  # items below which no helper is woken for merely copying them
 LONG_CHUNK = 512  # items that are worth a chunk of their own beyond one a thread
@@ -113,46 +116,75 @@ class Phase:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
+def _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, iteration):
+    """Take what is left of a phase's chunks, and wait until all are done."""
+    turn = turns[p]  # how often this phase has run before
+    turns[p] = turn + 1
+    done = COUNTERS + LINE * (begins.shape[0] + p)
+    start_chunk = pointers[p]
+    count = pointers[p + 1] - start_chunk
+    mine = me * count // threads
+    for offset in range(count):
+        g = start_chunk + (mine + offset) % count
+        if atomic_claim(control, COUNTERS + LINE * g, turn, turn + 1):
+            call_phase(functions[p], tables[p], begins[g], ends[g], iteration)
+            atomic_add(control, done, 1)
+    spins = 0
+    while atomic_load(control, done) < (turn + 1) * count:
+        spins = relax(spins)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _walk(
-    me, threads, control, functions, tables, every, pointers, begins, ends, first, iterations, deadline_ns, monitor
-):
+    me, threads, control, functions, tables, every, pointers, begins, ends, bounds, first, iterations, deadlines,
+    ended_at, monitor,
+):  # fmt: skip
+    """Walk all parts; thread 0 decides how many iterations each has. Returns how many iterations there were in all."""
     phases = functions.shape[0]
-    done = COUNTERS + LINE * begins.shape[0]
+    turns = np.zeros(phases, np.int64)
     start = clock_ns()
     longest = np.int64(0)
     k = np.int64(0)
-    while True:
-        spins = 0
-        while atomic_load(control, STOPPED) == 0 and atomic_load(control, APPROVED) <= k:
-            spins = relax(spins)
-        if atomic_load(control, STOPPED) != 0:
-            return k
-        for p in range(phases):
-            if (first + k) % every[p] != 0:
-                continue
-            turn = (first + k) // every[p] - (first + every[p] - 1) // every[p]  # how often this phase has run before
-            start_chunk = pointers[p]
-            count = pointers[p + 1] - start_chunk
-            mine = me * count // threads
-            for offset in range(count):
-                g = start_chunk + (mine + offset) % count
-                if atomic_claim(control, COUNTERS + LINE * g, turn, turn + 1):
-                    call_phase(functions[p], tables[p], begins[g], ends[g], first + k)
-                    atomic_add(control, done + LINE * p, 1)
-            spins = 0
-            while atomic_load(control, done + LINE * p) < (turn + 1) * count:
-                spins = relax(spins)
-        k += 1
+    for part in range(deadlines.shape[0]):
+        for p in range(bounds[0]):
+            _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, part)
         if me == 0:
-            now = clock_ns()
-            # The next iteration is expected to take as long as the longest of late (those that project take longer than
-            # those that do not, and a disturbance is forgotten after some): stop before it would be late.
-            longest = max(now - start, longest - longest // 16)
-            start = now
-            if k >= iterations or now + longest > deadline_ns or monitor[VALUE] <= monitor[THRESHOLD]:
-                atomic_store(control, STOPPED, 1)
-                return k
+            start = clock_ns()
             atomic_store(control, APPROVED, k + 1)
+        begun = k
+        while True:
+            spins = 0
+            while True:  # a part ends at iteration ended_at[part], which is known once ENDED has passed the part
+                approved, ended = atomic_load(control, APPROVED) > k, atomic_load(control, ENDED) > part
+                if ended and k >= ended_at[part]:
+                    break
+                if approved:
+                    break
+                if atomic_load(control, STOPPED) != 0:
+                    return k
+                spins = relax(spins)
+            if ended and k >= ended_at[part]:
+                break
+            iteration = first + k - begun
+            for p in range(bounds[0], bounds[1]):
+                if iteration % every[p] == 0:
+                    _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, iteration)
+            k += 1
+            if me == 0:
+                now = clock_ns()
+                # The next iteration is expected to take as long as the longest of late (those that project take longer
+                # than those that do not, and a disturbance is forgotten after some): stop before it would be late.
+                longest = max(now - start, longest - longest // 16)
+                start = now
+                enough = k - begun >= iterations[part] or now + longest > deadlines[part]
+                if enough or monitor[VALUE] <= monitor[THRESHOLD]:
+                    ended_at[part] = k
+                    atomic_store(control, ENDED, part + 1)
+                else:
+                    atomic_store(control, APPROVED, k + 1)
+        for p in range(bounds[1], phases):
+            _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, part)
+    return k
 
 
 def _chunks(items: int, threads: int) -> int:
@@ -165,8 +197,19 @@ def _chunks(items: int, threads: int) -> int:
 class Job:
     """Phases laid out for a team: made once, run as often as the arrays' contents change."""
 
-    def __init__(self, phases: Sequence[Phase], threads: int, monitor: np.ndarray | None = None):
+    def __init__(
+        self,
+        phases: Sequence[Phase],
+        threads: int,
+        monitor: np.ndarray | None = None,
+        *,
+        before: Sequence[Phase] = (),
+        after: Sequence[Phase] = (),
+    ):
+        """`before` and `after`: phases at the beginning and at the end of every part; they get the part's number."""
         self.threads = threads
+        self._bounds = np.array([len(before), len(before) + len(phases)], np.int64)
+        phases = [*before, *phases, *after]
         self._keep: dict[int, tuple] = {}  # arrays whose addresses the tables hold, and the tables
         tables, functions, every, pointers, begins, ends = [], [], [], [0], [], []
         for phase in phases:
@@ -202,15 +245,22 @@ class Job:
 
         `first`: the number of the first iteration, for work that goes back to Python between iterations.
         """
-        if len(self._functions) == 0 or iterations < 1:
+        return self._run([iterations], [deadline_ns], first) if iterations >= 1 else 0
+
+    def run_parts(self, iterations: Sequence[int], deadlines_ns: Sequence[int | None]) -> int:
+        """The same for several parts, each with its own limits."""
+        return self._run(iterations, deadlines_ns, 0)
+
+    def _run(self, iterations: Sequence[int], deadlines_ns: Sequence[int | None], first: int) -> int:
+        if len(self._functions) == 0:
             return 0
         control = np.zeros(COUNTERS + LINE * (len(self._begins) + len(self._functions)), np.int64)
-        control[APPROVED] = 1
-        deadline = np.iinfo(np.int64).max // 2 if deadline_ns is None else deadline_ns
+        never = np.iinfo(np.int64).max // 2
+        deadlines = np.array([never if at is None else at for at in deadlines_ns], np.int64)
         work = (
             *(self.threads, control, self._functions, self._tables, self._every),
-            *(self._pointers, self._begins, self._ends),
-            *(first, iterations, deadline, self.monitor),
+            *(self._pointers, self._begins, self._ends, self._bounds, first),
+            *(np.array(iterations, np.int64), deadlines, np.zeros(len(deadlines), np.int64), self.monitor),
         )
         try:
             if self.threads > 1:

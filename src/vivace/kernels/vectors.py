@@ -81,6 +81,24 @@ def update(table, begin, end, iteration):
 
 
 @phase_kernel
+def aim(table, begin, end, iteration):
+    """Targets of pins in one of the equal parts of a frame, from where they were to where they are to be."""
+    vertices, first, last, target, parts = ints(table, 0), rows(table, 1), rows(table, 2), rows(table, 3), floats(table, 4)
+    share = np.float32(iteration + 1) / parts[0]
+    for p in range(begin, end):
+        old = load4(first, p)
+        store4(target, at(vertices, p), old + share * (load4(last, p) - old))
+
+
+@phase_kernel
+def clear(table, begin, end, iteration):
+    """Numbers to zero."""
+    values = doubles(table, 0)
+    for i in range(begin, end):
+        values[i] = 0.0
+
+
+@phase_kernel
 def load_rows(table, begin, end, iteration):
     """Two vectors into visiting order."""
     order, a, b = ints(table, 0), rows(table, 1), rows(table, 2)

@@ -12,15 +12,17 @@ and hover (docs/solvers.md): they are there by name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..collisions.contacts import Contacts
 from ..constraints import Role
+from ..kernels.team import Phase
 from ..model import Model
 from ..system import System
-from .base import SOLVERS, Budget, Deadline, Outcome, Solver, make_solver
+from .base import SOLVERS, Budget, Deadline, Outcome, PartsJob, Solver, make_solver
 
 CHOICE = "lattice(multigrid)"
 BIG_CHOICE = "lattice(multigrid:background=True)"
@@ -77,6 +79,10 @@ class Auto(Solver):
         return True
 
     @property
+    def plan(self) -> object:
+        return None if self._solver is None else self._solver.plan
+
+    @property
     def used(self) -> str:
         return self.name if self._solver is None else self._solver.name
 
@@ -89,6 +95,12 @@ class Auto(Solver):
         if deadline.budget.ms is None:
             self._solver.wait()  # the result must not depend on when a hierarchy is there
         return self._solver.solve(start, constant, out, deadline)
+
+    def parts_job(
+        self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, before: Sequence[Phase], after: Sequence[Phase]
+    ) -> PartsJob | None:
+        assert self._solver is not None
+        return self._solver.parts_job(start, constant, out, before, after)
 
     def wait(self) -> None:
         if self._solver is not None:

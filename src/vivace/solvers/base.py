@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from ..checks import is_number, is_whole, read_value
 from ..collisions.contacts import Contacts
 from ..colouring import Colouring
 from ..errors import InputError
+from ..kernels.team import Phase
 from ..model import Model
 from ..registry import Registry
 from ..system import System
@@ -110,6 +112,9 @@ class Outcome:
     residuals: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
 
+PartsJob = Callable[[Sequence[Deadline]], Outcome]  # a deadline for each substep
+
+
 class Solver(ABC):
     """Options are the fields of the dataclass; each documents its range in the class docstring."""
 
@@ -118,6 +123,11 @@ class Solver(ABC):
     system: System | None = None  # the one `prepare` was last called for
     starts_anywhere: bool = True  # whether the first guess may be another than the prediction
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
+
+    @property
+    def plan(self) -> object:
+        """What changes when jobs made by `parts_job` no longer hold."""
+        return self.system
 
     @property
     def used(self) -> str:
@@ -151,6 +161,15 @@ class Solver(ABC):
 
     def wait(self) -> None:  # noqa: B027
         """Finish what `prepare` has left to the background, if anything."""
+
+    def parts_job(
+        self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, before: Sequence[Phase], after: Sequence[Phase]
+    ) -> PartsJob | None:
+        """A way to solve all substeps of a frame in one go, or None: then each is solved by itself.
+
+        `before` writes `start` and `constant` of a substep, `after` takes what is in `out`.
+        """
+        return None
 
     @abstractmethod
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:

@@ -21,9 +21,9 @@ from ..kernels.acceleration import BLOCK, add_correction
 from ..kernels.linear import backward_sweep, forward_from_zero
 from ..kernels.sweep import store_residual
 from ..kernels.team import Job, Phase
-from ..kernels.vectors import watch
+from ..kernels.vectors import clear, load_rows, store_rows, watch
 from ..system import System
-from .base import SOLVERS, Deadline, Outcome, Solver, make_solver
+from .base import SOLVERS, Deadline, Outcome, PartsJob, Solver, make_solver
 from .layout import Layout
 from .watching import Watcher
 
@@ -118,6 +118,10 @@ class CorrectingSolver(Solver):
     def note(self) -> str:
         return self.corrector.correction_note()
 
+    @property
+    def plan(self) -> object:
+        return self._job, self.corrector.has_more()
+
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         order = self.corrector.visiting_order(system, threads, seed)
@@ -136,7 +140,7 @@ class CorrectingSolver(Solver):
         residual = [*layout.local_phases, Phase(store_residual, arrays, 0, layout.n)]
         opening = self.opening_steps(layout, r, residual)
         steps = [*opening, *residual, *before, *self.corrector.correction(layout, r, e), *after]
-        self._watcher = Watcher()
+        self._watcher, self._steps = Watcher(), steps
         self._job = Job(steps, threads)
         last = Phase(watch, (layout.square, *self._watcher.arrays), 0, layout.n, serial=True)
         self._watched_job = Job([*steps, last], threads, self._watcher.monitor)
@@ -199,6 +203,28 @@ class CorrectingSolver(Solver):
         if done:
             stopped = "tolerance"
         return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, self.note(), watcher.residuals)
+
+    def parts_job(
+        self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, before: Sequence[Phase], after: Sequence[Phase]
+    ) -> PartsJob | None:
+        layout = self.layout
+        if layout is None or layout.contacts is not None or self.uses_leftover:
+            return None
+        if self.corrector.has_more():
+            self._plan_steps()
+        n, trouble = layout.n, getattr(self.corrector, "trouble", np.zeros(1))
+        load = Phase(load_rows, (layout.order, start, constant, layout.q, layout.constant), 0, n)
+        store = Phase(store_rows, (layout.order, layout.q, out), 0, n)
+        begin = [*before, load, Phase(clear, (trouble,), 0, 1, serial=True)]
+        job = Job(self._steps, layout.threads, before=begin, after=[store, *after])
+
+        def solve(deadlines: Sequence[Deadline]) -> Outcome:
+            most = [deadline.budget.most_iterations for deadline in deadlines]
+            sweeps = job.run_parts(most, [deadline.at_ns for deadline in deadlines])
+            stopped = "iterations" if sweeps >= sum(most) else "time"
+            return Outcome(sweeps, layout.residual(), stopped, time.perf_counter_ns(), self.note())
+
+        return solve
 
     def _use_leftover(self, first: int, most: int, deadline_ns: int) -> int:
         """Iterations over the last projections in the time that is too short for one with new ones."""

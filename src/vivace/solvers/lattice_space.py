@@ -16,7 +16,6 @@ from scipy.sparse.csgraph import connected_components
 
 from ..constraints import ConstraintGroup
 from ..kernels import lattice as kernel
-from ..kernels.assemble import list_corners
 from ..kernels.linear import restrict_rows
 from ..kernels.rotation import local_rotations
 from ..kernels.team import Phase
@@ -228,11 +227,18 @@ class LatticeSpace:
             nothing = np.zeros((0, 2), np.int32), np.zeros(0), np.zeros(0), np.zeros((0, 2**self.dims - 1)), np.zeros(0)
             springs = [nothing]
         vertices, stiffness, length, phi, cell = (np.concatenate(column) for column in zip(*springs, strict=True))
-        starts, order, _ = list_corners(cell.astype(np.int32), self.cells)
-        if self.dims == 2:
-            phi = np.pad(phi, ((0, 0), (0, 1)))
-        arrays = (stiffness, length, phi)
-        return starts, np.ascontiguousarray(vertices[order]), *(array[order].astype(np.float32) for array in arrays)
+        counts = np.bincount(cell.astype(int), minlength=self.cells)
+        starts = np.concatenate([[0], np.cumsum(-(-counts // 4) * 4)])  # in fours, filled up with springs of no stiffness
+        order = np.argsort(cell, kind="stable")
+        first = np.concatenate([[0], np.cumsum(counts)])[:-1]
+        places = np.arange(len(order)) + np.repeat(starts[:-1] - first, counts)
+        width = 4 if self.dims == 2 else phi.shape[1]
+        out = np.zeros((int(starts[-1]), 2), np.int32), *(np.zeros(int(starts[-1]), np.float32) for _ in range(2))
+        wide = np.zeros((int(starts[-1]), width), np.float32)
+        for array, value in zip(out, (vertices, stiffness, length), strict=True):
+            array[places] = value[order]
+        wide[places, : phi.shape[1]] = phi[order]
+        return starts.astype(np.int32), *out, wide
 
     def _constant_matrix(self, system: System) -> np.ndarray:
         """PᵀKP of all that does not change but pins and contacts, slab by slab."""
