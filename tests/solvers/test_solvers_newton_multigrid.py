@@ -1,6 +1,7 @@
 """Newton by multigrid: the true Hessian, a symmetric cycle, never a step up, and the motion of the converged steps."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -144,7 +145,7 @@ def test_coarse_matrices_are_galerkins(name):
     levels = solver.levels.levels
     assert len(levels) > 1
     above = level_matrix(levels[0], solver.layout.tie.astype(np.float64)[:, None, None] * np.eye(3))
-    for level, below in zip(levels, levels[1:], strict=False):
+    for level, below in pairwise(levels):
         starts, columns, weights = level.down[0]
         p = np.zeros((level.n, below.n))
         p[np.repeat(np.arange(level.n), np.diff(starts)), columns] = weights

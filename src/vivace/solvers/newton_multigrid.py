@@ -3,11 +3,11 @@
     H(q) d ≈ -∇ε(q),     q ← q + α d
 
 Projective dynamics has Y in the place of H, which is as stiff across a spring as along it and lets things turn too
-slowly, however well it is inverted. Here every Newton iteration takes the Hessian at q without the constraints' negative
-curvature (`kernels.block_galerkin`) and makes a few iterations of conjugate gradients, preconditioned by a V-cycle on H:
-a forward sweep of 3 x 3 blocks down, a backward one up, on every level. Coarse matrices PᵀHP are made anew each time,
-the prolongations are those of the hierarchy for Y and never change. [fratarcangeli2018, section 1.3.4] has Newton's
-method with an exact solve; `newton` is that, in float64.
+slowly, however well it is inverted. Here every Newton iteration takes the Hessian at q without the constraints'
+negative curvature (`kernels.block_galerkin`) and makes a few iterations of conjugate gradients, preconditioned by a
+V-cycle on H: a forward sweep of 3 x 3 blocks down, a backward one up, on every level. Coarse matrices PᵀHP are made
+anew each time; the prolongations are those of the hierarchy for Y and never change. [fratarcangeli2018, section 1.3.4]
+has Newton's method with an exact solve; `newton` is that, in float64.
 
 A step is judged by the trapezium rule, as L-BFGS judges its own (`kernels.quasi_newton`), and what that leaves out of
 the springs' energy is added, so that for springs the change of ε is exact. One that would raise ε is halved until it
@@ -30,6 +30,7 @@ Newton iterations, as exact ones do: 3 of those are 9 cm away after 10 frames at
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,7 @@ from .layout import Layout
 from .ordering import morton_rank
 
 HALVINGS = 12  # of a step that would raise the energy, before it is given up
+LATE = 7  # times that are remembered
 ROUNDING = 1e-3  # of the slope: a rise of the energy that may be rounding
 
 
@@ -67,7 +69,7 @@ class NewtonMultigrid(Solver):
     colouring_algorithm  of the fine level (see `vivace list colourings`)
     """
 
-    steps: int = 2
+    steps: int = 3
     coarsening: str = "energy"
     colouring_algorithm: str = "greedy"
 
@@ -120,7 +122,7 @@ class NewtonMultigrid(Solver):
         self._set_up, self._cycle = Job([*levels.set_up, begin], threads), Job(cycle, threads)
         self._shorten = Job([Phase(shorten, (q, q_old, d, self._share), 0, n)], threads)
         self._state, self._direction = state, d
-        self._took = {"look": 0, "set up": 0, "cycle": 0}  # ns, the longest of late
+        self._took = {what: deque([0], LATE) for what in ("look", "set up", "cycle")}  # ns
 
     def adapt(self, system: System) -> bool:
         if self.layout is None or self.system is None or not system.shares_structure(self.system):
@@ -165,7 +167,7 @@ class NewtonMultigrid(Solver):
                 stopped = "tolerance" if limit >= 0 else "time" if budget.iterations is None else "iterations"
                 sweeps = budget.most_iterations if stopped == "iterations" else sweeps
                 notes.append("down to rounding")
-            elif deadline.at_ns is not None and swept_ns + sum(self._took.values()) > deadline.at_ns:
+            elif deadline.at_ns is not None and swept_ns + sum(map(self._usual, self._took)) > deadline.at_ns:
                 stopped = "time"
         layout.store(out)
         if halved:
@@ -175,8 +177,8 @@ class NewtonMultigrid(Solver):
     def _iterate(self, most: int, at_ns: int | None) -> int:
         """At most that many iterations of conjugate gradients, leaving time to judge what they have found."""
         begin = time.perf_counter_ns()
-        count = self._cycle.run(most, None if at_ns is None else at_ns - self._took["look"])
-        self._note("cycle", (time.perf_counter_ns() - begin) // count)
+        count = self._cycle.run(most, None if at_ns is None else at_ns - self._usual("look"))
+        self._took["cycle"].append((time.perf_counter_ns() - begin) // count)
         return count
 
     def _accept(self) -> tuple[bool, int]:
@@ -197,7 +199,9 @@ class NewtonMultigrid(Solver):
     def _time(self, what: str, job: Job, first: int = 0) -> None:
         begin = time.perf_counter_ns()
         job.run(1, None, first)
-        self._note(what, time.perf_counter_ns() - begin)
+        self._took[what].append(time.perf_counter_ns() - begin)
 
-    def _note(self, what: str, took: int) -> None:
-        self._took[what] = max(took, self._took[what] - self._took[what] // 16)
+    def _usual(self, what: str) -> int:
+        """How long it takes (ns): the median of late, so that one disturbance does not cost the next frames theirs."""
+        late = sorted(self._took[what])
+        return late[len(late) // 2]
