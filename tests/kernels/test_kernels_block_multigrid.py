@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from vivace.kernels import block_contacts as contacts
 from vivace.kernels import block_galerkin as galerkin
 from vivace.kernels import block_multigrid as multigrid
+from vivace.kernels import contact
 from vivace.kernels.acceleration import ALPHA, BETA, OLD_PRODUCT, STATE_SIZE
 from vivace.kernels.assemble import sort_rows
 from vivace.kernels.block_lists import corner_lists, loose_lists, mirrors, pair_lists, tie_lists
@@ -101,6 +103,7 @@ class Problem:
         self.tie = (0.1 + rng.random(n)).astype(np.float32)
         self.ties = np.zeros((2 * n, 4), np.float32)
         run(galerkin.spread_ties, self.tie, self.ties, count=n)
+        self.ties[1::2, :3] = 0.03 * rng.normal(size=(n, 3))  # contacts have ties that differ in direction
         self.factors = np.zeros((2 * n, 4), np.float32)
         if form == "turned":
             self.blocks = u.astype(np.float32)
@@ -113,7 +116,7 @@ class Problem:
             spring_at = np.concatenate([[0], np.cumsum(np.bincount(row[spring], minlength=n))]).astype(np.int32)
             still = np.bincount(row, np.where(spring, 0, self.blocks[:, 3]), minlength=n).astype(np.float32)
             entry = np.flatnonzero(spring).astype(np.int32)
-            run(galerkin.factor_turned, spring_at, entry, self.blocks, self.tie, still, self.factors, count=n)
+            run(galerkin.factor_turned, spring_at, entry, self.blocks, self.ties, still, self.factors, count=n)
         else:
             m = unturned(u)
             lean(self, m, rng)
@@ -162,9 +165,10 @@ def test_factors_of_a_sheet_stay_positive():
         u = np.zeros((6, 4))
         u[:, :3] = (rng.normal(size=(6, 2)) * 1e3) @ q[:, :2].T
         u = u.astype(np.float32)
-        factors, tie = np.zeros((2, 4), np.float32), np.full(1, 1e-3, np.float32)
+        factors, ties = np.zeros((2, 4), np.float32), np.zeros((2, 4), np.float32)
+        ties[0, :3] = 1e-3
         every, none = np.arange(6, dtype=np.int32), np.zeros(1, np.float32)
-        run(galerkin.factor_turned, np.array([0, 6], np.int32), every, u, tie, none, factors, count=1)
+        run(galerkin.factor_turned, np.array([0, 6], np.int32), every, u, ties, none, factors, count=1)
         true = 1e-3 * np.eye(3) + unturned(u).sum(axis=0)
         a, b, c = factors[0, :3].astype(np.float64)
         left = np.array([[1, 0, 0], [a, 1, 0], [b, c, 1]])
@@ -197,7 +201,7 @@ def test_sweeps(problem):
 
 def test_products(problem):
     p, hp, partial = problem.e, np.zeros_like(problem.e), np.zeros(2 * blocks(problem.n))
-    arrays = (problem.at, problem.j, problem.blocks, problem.tie, problem.r, p, hp, partial)
+    arrays = (problem.at, problem.j, problem.blocks, problem.ties, problem.r, p, hp, partial)
     run(problem.kernel("product"), *arrays, count=problem.n)
     full = dense(problem.at, problem.j, problem.pairs, symmetric(problem.ties))
     close(flat(hp), full @ flat(p), np.abs(full), np.abs(flat(p)))
@@ -314,6 +318,59 @@ def test_change_of_the_springs_energy_is_exact(size):
     change = energy.sum() - energy_old.sum()
     scale = np.sum(wl * np.abs(np.linalg.norm(d, axis=1) - np.linalg.norm(d_old, axis=1)))
     assert rule - partial.sum() == pytest.approx(change, abs=20 * EPS32 * scale)
+
+
+@pytest.mark.parametrize("corners", [1, 4])
+def test_forces_are_the_right_hand_sides_less_the_diagonal(corners):
+    """b_k - w |a_k| Σ|a| x_k, of `pull_contacts` and `pull_walls`, to what they round."""
+    rng = np.random.default_rng(6)
+    m, n = 7, 12
+    vertices = np.array([rng.choice(n, corners, replace=False) for _ in range(m)], np.int32)
+    a = np.ones((m, 1)) if corners == 1 else np.column_stack([np.ones(m), -rng.dirichlet(np.ones(3), m)])
+    q, before = to_rows(rng.normal(size=(n, 3))), to_rows(rng.normal(size=(m, 3)))
+    planes = to_rows(rng.normal(size=(m, 3)))
+    planes[:, :3] /= np.linalg.norm(planes[:, :3], axis=1, keepdims=True)
+    planes[:, 3] = 0.5
+    friction, w = np.tile(np.float32([0.5, 0.3]), m), rng.random(m).astype(np.float32)
+    slots, count = np.arange(m * corners, dtype=np.int32), np.array([m])
+    out = np.zeros((2, m * corners, 4), np.float32)
+    pulls = (
+        (contact.pull_contacts, contacts.contact_forces) if corners == 4 else (contact.pull_walls, contacts.wall_forces)
+    )
+    for kernel, to in zip(pulls, out, strict=True):
+        table = (vertices.ravel(), a.astype(np.float32).ravel(), planes, before, friction, w, slots, q, to, count)
+        run(kernel, *table, count=m)
+    size = (w[:, None] * np.abs(a) * np.abs(a).sum(axis=1, keepdims=True)).ravel()
+    np.testing.assert_allclose(out[1], out[0] - size[:, None] * q[vertices.ravel()], rtol=0, atol=50 * EPS32)
+    assert np.abs(out[1]).max() > 0
+
+
+def test_ties_to_walls():
+    """w [n nᵀ + t (I - n nᵀ)], t = 1 up to |u| = μ_s depth, μ_k depth/|u| beyond, 0 where they are apart."""
+    rng = np.random.default_rng(4)
+    n, m = 4, 9
+    vertices = rng.integers(0, n, m).astype(np.int32)
+    normals = rng.normal(size=(m, 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    q, before = to_rows(rng.normal(size=(n, 3))), to_rows(rng.normal(size=(m, 3)))
+    before[:3] = q[vertices[:3]] + 1e-3
+    depth = rng.uniform(0.1, 1.0, m) * np.where(np.arange(m) == 5, -1, 1)
+    planes = to_rows(normals)
+    planes[:, 3] = depth + np.einsum("cx,cx->c", normals, q[vertices, :3])
+    friction, w = np.tile(np.float32([0.5, 0.3]), m), rng.random(m).astype(np.float32)
+    ties = np.zeros((2 * n, 4), np.float32)
+    ties[0::2, :3] = 1.0
+    run(contacts.tie_to_walls, vertices, planes, before, friction, w, q, ties, np.array([m]), count=1)
+    expected, seen = np.tile(np.eye(3), (n, 1, 1)), set()
+    for c, v in enumerate(vertices):
+        across = np.outer(normals[c], normals[c])
+        u = (np.eye(3) - across) @ (q[v, :3] - before[c, :3]).astype(np.float64)
+        size = np.linalg.norm(u)
+        t = 0.0 if depth[c] < 0 else 1.0 if size <= 0.5 * depth[c] else 0.3 * depth[c] / size
+        seen.add("apart" if t == 0 else "holds" if t == 1 else "slips")
+        expected[v] += w[c] * (across + t * (np.eye(3) - across))
+    assert seen == {"apart", "holds", "slips"}
+    np.testing.assert_allclose(symmetric(ties), expected, rtol=0, atol=1e-5)
 
 
 def tetrahedra(m=5, n=9, seed=3):

@@ -193,6 +193,7 @@ def spread_ties(table, begin, end, iteration):
     for i in range(begin, end):
         t = at(tie, i)
         store4(ties, 2 * i, make4(t, t, t, np.float32(0.0)))
+        store4(ties, 2 * i + 1, splat4(np.float32(0.0)))
 
 
 # --- factors of the diagonal blocks ---------------------------------------------------------------------------------
@@ -215,15 +216,17 @@ def store_factors(factors, i, xx, yy, zz, xy, yz, zx):
 
 @phase_kernel
 def factor_turned(table, begin, end, iteration):
-    """H_ii = (tie_i + still_i) I + Σ (s I + u uᵀ) over the springs at i, added up in float64, as factors.
+    """H_ii = T_i + still_i I + Σ (s I + u uᵀ) over the springs at i, added up in float64, as factors.
 
     `spring_at`, `entry`: the entries of row i with springs; `still`: the scalars of all others, added up.
     """
     spring_at, entry, blocks = ints(table, 0), ints(table, 1), rows(table, 2)
-    tie, still, factors = floats(table, 3), floats(table, 4), rows(table, 5)
+    ties, still, factors = rows(table, 3), floats(table, 4), rows(table, 5)
     for i in range(begin, end):
-        even = np.float64(at(tie, i)) + np.float64(at(still, i))
-        xx = yy = zz = xy = yz = zx = 0.0
+        even = np.float64(at(still, i))
+        d, a = load4(ties, 2 * i), load4(ties, 2 * i + 1)
+        xx, yy, zz = np.float64(lane4(d, 0)), np.float64(lane4(d, 1)), np.float64(lane4(d, 2))
+        xy, yz, zx = np.float64(lane4(a, 0)), np.float64(lane4(a, 1)), np.float64(lane4(a, 2))
         for k in range(at(spring_at, i), at(spring_at, i + 1)):
             m = load4(blocks, at(entry, k))
             x, y, z = np.float64(lane4(m, 0)), np.float64(lane4(m, 1)), np.float64(lane4(m, 2))

@@ -6,7 +6,7 @@ scaled so that their rows add up to one: then a coarse matrix can be kept in dif
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -17,6 +17,7 @@ import scipy.sparse.linalg as spl
 from ..colouring import colour
 from ..kernels.acceleration import BLOCK
 from ..kernels.assemble import add_stiffness, pair_springs, sort_rows, split_rows
+from ..kernels.block_contacts import contact_forces, tie_to_walls, wall_forces
 from ..kernels.block_galerkin import (
     SHIFT,
     coarsen_turned,
@@ -42,11 +43,13 @@ from ..kernels.block_multigrid import (
     product_wrapped,
     solve_dense,
 )
+from ..kernels.contact import pull_contacts, pull_walls
 from ..kernels.linear import add_prolonged, restrict_rows
 from ..kernels.local import gather
 from ..kernels.rotation import local_rotations
 from ..kernels.team import SMALLEST_CHUNK, Phase, phase_kernel
 from ..kernels.volume import local_volumes
+from ..system import System
 from .hierarchy import LARGEST_DENSE, Hierarchy
 from .layout import Layout
 
@@ -103,7 +106,8 @@ class BlockLevel:
 class BlockLevels:
     """All levels over a layout: `set_up` makes H at layout.q and all that follows from it; `cycle` is e ≈ H⁻¹ r.
 
-    The layout's local phases must have been walked at the same positions: tetrahedra leave their rotations in shares.
+    `local` must have been walked at the same positions: tetrahedra leave their rotations in shares. It is what the
+    layout's local phases are, with the forces of contacts in the place of their right-hand sides, and goes with `tie`.
     """
 
     def __init__(self, layout: Layout, pointers: np.ndarray, hierarchy: Hierarchy, seed: int):
@@ -112,7 +116,16 @@ class BlockLevels:
         turned = not _solids(layout)
         self.fine = BlockLevel(*layout.matrix[:3], pointers, turned)
         self.levels = [self.fine]
-        self.set_up = [Phase(spread_ties, (layout.tie, self.fine.ties), 0, layout.n)]
+        self.tie, self._held = layout.tie.copy(), layout.tie.copy()  # without contacts, and with those of surfaces
+        forces = {pull_contacts: contact_forces, pull_walls: wall_forces}
+        self.local = [replace(phase, kernel=forces.get(phase.kernel, phase.kernel)) for phase in layout.local_phases]
+        self.set_up = [Phase(spread_ties, (self._held, self.fine.ties), 0, layout.n)]
+        for phase in layout.local_phases:
+            if phase.kernel is pull_walls:
+                vertices, _, *wall, _, q, _, self._walls = phase.arrays
+                self._touching = vertices, wall[3]
+                held = (vertices, *wall, q, self.fine.ties, self._walls)
+                self.set_up.append(Phase(tie_to_walls, held, 0, 1, serial=True))
         self.set_up += self._turned(rest, w, wl) if turned else self._wrapped(rest, w, wl)
         moving = w > 0 if turned else np.ones(len(w), bool)
         order = np.arange(layout.n)
@@ -127,6 +140,20 @@ class BlockLevels:
             self._dense = np.zeros(size * size), np.zeros(size + 1), np.zeros(size)
             arrays = (last.at, last.j, last.blocks, last.ties, *self._dense)
             self.set_up.append(Phase(factor_dense, arrays, 0, 1, serial=True))
+
+    def load_ties(self, system: System) -> None:
+        """Take the ties of a system (without contacts), and on top what the layout's contacts hold.
+
+        Those with walls have blocks of their own; others, between surfaces, add their majorant to all coordinates.
+        """
+        layout, weight = self.layout, self.layout.system.contact_weight
+        self._held[:] = self.tie[:] = system.tie[layout.order]
+        if np.ndim(weight) == 0:
+            return
+        count, (vertices, weights) = int(self._walls[0]), self._touching
+        walls = np.bincount(vertices[:count], weights[:count].astype(np.float64), minlength=layout.n)
+        total = np.asarray(weight)[layout.order]
+        self._held += np.where(total - walls > 1e-5 * total, total - walls, 0.0)  # what is less is float32's rounding
 
     # --- the finest level ---------------------------------------------------------------------------------------------
 
@@ -153,7 +180,7 @@ class BlockLevels:
         still = np.bincount(rows, np.where(w > 0, 0.0, rest), minlength=fine.n).astype(np.float32)
         spring_at = np.concatenate([[0], np.cumsum(np.bincount(rows[w > 0], minlength=fine.n))]).astype(np.int32)
         springs = np.flatnonzero(w > 0).astype(np.int32)
-        factors = (spring_at, springs, fine.blocks, self.layout.tie, still, fine.factors)
+        factors = (spring_at, springs, fine.blocks, fine.ties, still, fine.factors)
         return [Phase(turn_springs, arrays, 0, len(self.pull)), Phase(factor_turned, factors, 0, fine.n)]
 
     def _wrapped(self, rest: np.ndarray, w: np.ndarray, wl: np.ndarray) -> list[Phase]:
@@ -194,7 +221,7 @@ class BlockLevels:
         """H p, p·r and p·Hp."""
         fine = self.fine
         kernel = product_turned if fine.turned else product_wrapped
-        arrays = (fine.at, fine.j, fine.blocks, self.layout.tie, r, p, hp, partial)
+        arrays = (fine.at, fine.j, fine.blocks, fine.ties, r, p, hp, partial)
         return Phase(kernel, arrays, 0, fine.n, grain=BLOCK)
 
     # --- the others ---------------------------------------------------------------------------------------------------

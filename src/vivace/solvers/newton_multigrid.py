@@ -102,8 +102,8 @@ class NewtonMultigrid(Solver):
         self.levels = levels = BlockLevels(layout, self._pointers, self._hierarchy, self._seed)
         self._judged, self._turned = blocks_of(n, 2), blocks_of(len(levels.pull))
         products, lengths = blocks_of(n), blocks_of(n, 2)
-        residual = (*layout.rows, layout.tie, layout.base, q, layout.square, r)
-        look = [*layout.local_phases, Phase(store_residual, residual, 0, n)]
+        residual = (*layout.rows, levels.tie, layout.base, q, layout.square, r)
+        look = [*levels.local, Phase(store_residual, residual, 0, n)]
         judge = [
             Phase(judge_blocks, (q, q_old, r, r_old, self._judged), 0, n, grain=BLOCK),
             levels.turning(q_old, self._turned),
@@ -127,17 +127,20 @@ class NewtonMultigrid(Solver):
     def adapt(self, system: System) -> bool:
         if self.layout is None or self.system is None or not system.shares_structure(self.system):
             return False
-        self.layout.adapt(system)  # ties go into every level with the next Hessian
+        self.layout.adapt(system)
+        self.levels.load_ties(system)  # they go into every level with the next Hessian
         self.system = system
         return True
 
     def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self.layout is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
-        self.layout.touch(contacts, previous, start, self.system)
+        changed = self.layout.touch(contacts, previous, start, self.system)
         if self.layout.contacts is not None and self.layout.contacts.full:
             self._plan(self.layout.with_room_for(contacts))
-            self.layout.touch(contacts, previous, start, self.system)
+            changed = self.layout.touch(contacts, previous, start, self.system)
+        if changed:
+            self.levels.load_ties(self.system)
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         if self.layout is None:
