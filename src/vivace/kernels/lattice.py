@@ -9,6 +9,7 @@ so all that has to be known of the constraints of a cell is a 3 x 3 block for ev
 
     spring       T_fg = Σ w φ_f φ_g C,           C = (1 - t) I + t d̂d̂ᵀ,  t = min(1, l/|d|)
     tetrahedron  T_fg = Σ w/2 (g_f·g_g I + (R g_g)(R g_f)ᵀ),     g_f the gradient of feature f, R the nearest rotation
+    its volume   T_fg = Σ w (N g_f)(N g_g)ᵀ,     N = cof F / ‖cof F‖
 
 The second is linear elasticity in the frame of R [mueller2004]. Both are sums of positive parts: as a difference from Y
 they would cancel in float32. H_KL = Σ b_Kf b_Lg T_fg for corners K, L whose hats have the coefficients b.
@@ -52,7 +53,7 @@ SLAB_COLUMNS = 6
 FIRST, LAST, MIDDLE = range(3)
 PART_COLUMNS = 3
 
-SCALE, REJECTED, REJECTIONS, STEPS = range(4)  # slots of the state
+SCALE, KEPT, REJECTIONS, STEPS = range(4)  # slots of the state
 STATE_SIZE = 4
 
 
@@ -178,6 +179,13 @@ def general_cells(table, begin, end, iteration):
         rows(table, 12),
     )
     corners = ints(table, 13)[0]
+    volume_starts, volume_corners, volume_operator, volume_weights, volume_slopes = (
+        ints(table, 14),
+        ints(table, 15),
+        floats(table, 16),
+        floats(table, 17),
+        rows(table, 18),
+    )
     features = corners - 1
     t = np.zeros((3 * features * features, 4), np.float32)
     half, turned = np.zeros((3 * features, 4), np.float32), np.zeros((features, 4), np.float32)
@@ -207,6 +215,9 @@ def general_cells(table, begin, end, iteration):
             _add_tet(t, features, at(weights, c + 1), slopes, (c + 1) * features, r1, turned)
             _add_tet(t, features, at(weights, c + 2), slopes, (c + 2) * features, r2, turned)
             _add_tet(t, features, at(weights, c + 3), slopes, (c + 3) * features, r3, turned)
+        for c in range(at(volume_starts, cell), at(volume_starts, cell + 1)):
+            f0 = gradient(c, volume_corners, volume_operator, q)
+            _add_volume(t, features, at(volume_weights, c), volume_slopes, c * features, f0, turned)
         _mirror(t, features)
         _transform(t, half, coefficients, corners, features, h, 3 * corners * corners * cell)
 
@@ -226,6 +237,28 @@ def _add_tet(t, features, w, slopes, first, r, turned):
             store4(t, row, load4(t, row) + lane4(left, 0) * right + make4(own, zero, zero, zero))
             store4(t, row + 1, load4(t, row + 1) + lane4(left, 1) * right + make4(zero, own, zero, zero))
             store4(t, row + 2, load4(t, row + 2) + lane4(left, 2) * right + make4(zero, zero, own, zero))
+
+
+@njit(inline="always")
+def _cross(a, b):
+    return yzx4(a * yzx4(b) - yzx4(a) * b)
+
+
+@njit(inline="always")
+def _add_volume(t, features, w, slopes, first, f, turned):
+    """T_fg += w (N g_g)(N g_f)ᵀ for f <= g, N = cof F / ‖cof F‖: only what changes the volume is stiff."""
+    n0, n1, n2 = _cross(f[1], f[2]), _cross(f[2], f[0]), _cross(f[0], f[1])
+    square = max(dot4(n0, n0) + dot4(n1, n1) + dot4(n2, n2), SMALLEST_SQUARE)
+    for k in range(features):
+        g = load4(slopes, first + k)
+        store4(turned, k, lane4(g, 0) * n0 + lane4(g, 1) * n1 + lane4(g, 2) * n2)
+    for k in range(features):
+        right = (w / square) * load4(turned, k)
+        for g in range(k, features):
+            left, row = load4(turned, g), 3 * (k * features + g)
+            store4(t, row, load4(t, row) + lane4(right, 0) * left)
+            store4(t, row + 1, load4(t, row + 1) + lane4(right, 1) * left)
+            store4(t, row + 2, load4(t, row + 2) + lane4(right, 2) * left)
 
 
 # --- the matrix ------------------------------------------------------------------------------------------------------
@@ -522,28 +555,42 @@ def judge_lattice_blocks(table, begin, end, iteration):
 
 @phase_kernel
 def judge_lattice(table, begin, end, iteration):
-    """Whether the step raised the energy, by the trapezium rule; then the next is half as long."""
-    partial, state = doubles(table, 0), doubles(table, 1)
+    """How much of the step to keep: all, unless it went too far along its own direction.
+
+    With a = r_old·d the slope at its beginning and b = r·d what is left of it at its end, a quadratic has its minimum at
+    a/(a - b) of the step. A step whose slope is not positive is not taken at all. `most_back`: -b/a that is let pass.
+    """
+    partial, state, most_back = doubles(table, 0), doubles(table, 1), doubles(table, 2)[0]
     if iteration == 0:
         state[SCALE], state[REJECTIONS], state[STEPS] = 1.0, 0.0, 0.0
     new = old = 0.0
     for b in range(partial.shape[0] // 2):
         new += partial[2 * b]
         old += partial[2 * b + 1]
-    state[REJECTED] = 0.0
+    state[KEPT] = 1.0
     state[STEPS] += 1.0
-    if not new + 2.0 * old >= 0.0:  # also when they are not numbers
-        state[REJECTED] = 1.0
+    if not old > 0.0 or not np.isfinite(new):
+        state[KEPT] = 0.0
+    elif new < -most_back * old:
+        state[KEPT] = old / (old - new)
+    if state[KEPT] < 0.5:
         state[REJECTIONS] += 1.0
         state[SCALE] *= 0.5
 
 
 @phase_kernel
-def take_lattice_back(table, begin, end, iteration):
-    """q = q_old and r = r_old, if the step was rejected."""
+def keep_lattice_step(table, begin, end, iteration):
+    """q and r between where the step began and where it ended."""
     q, q_old, r, r_old, state = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3), doubles(table, 4)
-    if state[REJECTED] == 0.0:
+    kept = np.float32(state[KEPT])
+    if kept == np.float32(1.0):
+        return
+    if kept == np.float32(0.0):
+        for i in range(begin, end):
+            store4(q, i, load4(q_old, i))
+            store4(r, i, load4(r_old, i))
         return
     for i in range(begin, end):
-        store4(q, i, load4(q_old, i))
-        store4(r, i, load4(r_old, i))
+        qo, ro = load4(q_old, i), load4(r_old, i)
+        store4(q, i, qo + kept * (load4(q, i) - qo))
+        store4(r, i, ro + kept * (load4(r, i) - ro))

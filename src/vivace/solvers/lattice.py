@@ -29,8 +29,8 @@ from ..kernels.lattice import (
     STATE_SIZE,
     judge_lattice,
     judge_lattice_blocks,
+    keep_lattice_step,
     lattice_step,
-    take_lattice_back,
 )
 from ..kernels.team import Phase
 from ..system import System
@@ -38,6 +38,13 @@ from .base import SOLVERS
 from .lattice_space import LatticeSpace, csr_arrays, lattice_spaces
 from .layout import Layout
 from .lbfgs import LBFGS
+
+
+# How far a lattice step may turn its slope round. The matrix of springs lies above the true one, so they overshoot only
+# because turning stretches, by a fourth power of the angle: the energy has fallen up to twice the slope. That of
+# sampled tetrahedra is not above the true one: what it overshoots by comes back as velocity, and would grow from step
+# to step beyond a third (docs/relaxation.md).
+SPRINGS_BACK, SAMPLED_BACK = 2.0, 1 / 3
 
 
 @SOLVERS.register("lattice")
@@ -88,13 +95,13 @@ class Lattice(LBFGS):
         self._judge, after = super().update_steps(layout, r, e)
         if not self._spaces:
             return self._judge, after
-        n = layout.n
+        n, back = layout.n, SAMPLED_BACK if any(space.sampled for space in self._spaces) else SPRINGS_BACK
         self._q_old, self._r_old = (np.zeros((n, 4), np.float32) for _ in range(2))
         pair, partial = (layout.q, self._q_old, r, self._r_old), np.zeros(2 * -(-n // BLOCK))
         judge = [
             Phase(judge_lattice_blocks, (*pair, partial), 0, n, grain=BLOCK),
-            Phase(judge_lattice, (partial, self._turning), 0, 1, serial=True),
-            Phase(take_lattice_back, (*pair, self._turning), 0, n),
+            Phase(judge_lattice, (partial, self._turning, np.array([back])), 0, 1, serial=True),
+            Phase(keep_lattice_step, (*pair, self._turning), 0, n),
         ]
         return judge, after
 
@@ -113,5 +120,5 @@ class Lattice(LBFGS):
 
     def note(self) -> str:
         back = int(self._turning[REJECTIONS])
-        own = f"{back} lattice steps taken back" if back else ""
+        own = f"{back} lattice steps cut back" if back else ""
         return "; ".join(part for part in (own, super().note()) if part)

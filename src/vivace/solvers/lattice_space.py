@@ -18,7 +18,8 @@ from ..constraints import ConstraintGroup
 from ..kernels import lattice as kernel
 from ..kernels.linear import restrict_rows
 from ..kernels.rotation import local_rotations
-from ..kernels.team import Phase
+from ..kernels.team import Phase, phase_kernel
+from ..kernels.volume import local_volumes
 from ..system import System, assembled
 from .layout import Layout
 
@@ -29,7 +30,7 @@ WORK_PER_VERTEX = 300.0  # multiplications of one elimination that a vertex pays
 LEAST_WORK = 1.5e6  # that any body may cost
 FAR = 1e-4  # of two nodes' own stiffness: coupling across three cells that makes a part dense
 MOST_DENSE = 48  # nodes of a dense part
-SAMPLED = 16  # tetrahedra of a cell that stand for all, a multiple of four
+SAMPLED = 64  # tetrahedra of a cell that stand for all, a multiple of four
 
 
 @dataclass(eq=False)
@@ -190,16 +191,16 @@ class LatticeSpace:
                 self._constant_groups.append(_subset(group, own & ~near))
             springs.append(self._pieces(_subset(group, near), xi, part_of))
         self.springs = self._by_cell(springs)
-        tets: list[tuple[np.ndarray, ...]] = []
+        tets: dict[phase_kernel, list[tuple[np.ndarray, ...]]] = {local_rotations: [], local_volumes: []}
         for group in system.projected:
-            if group.kind.kernel is not local_rotations or self.dims < 3:
+            if group.kind.kernel not in tets or self.dims < 3:
                 self._constant_groups.append(group)
                 continue
             own = _subset(group, part_of[group.vertices[:, 0]] >= 0)
             cell, low = self._cell_of(xi[own.vertices].mean(axis=1), part_of[own.vertices[:, 0]])
             slopes = np.einsum("mrk,mkf->mfr", own.operator, features(xi[own.vertices] - low[:, None]))
-            tets.append((own.vertices, own.weights, own.operator, slopes, cell))
-        self.tets = _sampled(tets, self.cells)
+            tets[group.kind.kernel].append((own.vertices, own.weights, own.operator, slopes, cell))  # type: ignore[index]
+        self.tets, self.volumes = (_sampled(found, self.cells) for found in tets.values())
 
     def _pieces(self, group: ConstraintGroup, xi: np.ndarray, part_of: np.ndarray) -> tuple[np.ndarray, ...]:
         """Vertices, stiffness, rest length, differences of the features, and the cell, of springs cut at cell borders.
@@ -271,6 +272,11 @@ class LatticeSpace:
         self.far_parts = np.unique(self.slabs[here[beyond][share > FAR], kernel.PART])
         return out
 
+    @property
+    def sampled(self) -> bool:
+        """Whether some constraints stand for others."""
+        return bool(len(self.tets[1]) or len(self.volumes[1]))
+
     # --- using it -------------------------------------------------------------------------------------------------
 
     def bind(self, layout: Layout, r: np.ndarray, x: np.ndarray) -> list[Phase]:
@@ -289,8 +295,9 @@ class LatticeSpace:
         if self.dims == 2:
             phases.append(Phase(kernel.planar_cells, (*table[:4], phi, *table[5:]), 0, self.cells, grain=1))
         else:
-            starts, vertices, operator, weights, slopes = self.tets
-            table += (starts, layout.rank[vertices].ravel(), operator.ravel(), weights, slopes, corners)
+            for starts, vertices, operator, weights, slopes in (self.tets, self.volumes):
+                table += (starts, layout.rank[vertices].ravel(), operator.ravel(), weights, slopes)
+                table += (corners,) if len(table) == 13 else ()
             phases.append(Phase(kernel.general_cells, table, 0, self.cells, grain=1))
         lists = self.cell_at, self.cell_list, self.cell_nodes.ravel(), self.slab_of, self.place_of
         table = (self.slabs.ravel(), u, self.constant, *lists, h, corners)
