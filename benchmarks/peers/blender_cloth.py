@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-from problem import FRAME_S, Problem, Running, fitting, serve
+from problem import FRAME_S, Problem, Running, fitting, serve, some
 
 USUAL_STEPS = 5  # "quality" of a new cloth modifier
 FINE_STEPS = 32
@@ -63,7 +63,7 @@ def start(problem: Problem, steps: int) -> Running:
         y = buffer.reshape(-1, 3)
         return np.column_stack([y[:, 0], y[:, 2], -y[:, 1]])
 
-    return Running(frame, positions, f"{steps} step" + ("s" if steps > 1 else ""))
+    return Running(frame, positions, some(steps, "step"))
 
 
 def fit(problem: Problem):

@@ -8,7 +8,7 @@ suggests for quick simulations. Air is a factor on velocities after each step, b
 from __future__ import annotations
 
 import mujoco
-from problem import FRAME_S, Problem, Running, fitting, serve
+from problem import FRAME_S, Problem, Running, fitting, serve, some
 
 USUAL_S = 0.002  # its default step; its manual says 1 to 4 ms for cloth
 MOST_STEPS = 16
@@ -58,7 +58,7 @@ def start(problem: Problem, substeps: int, *, equality: bool = False) -> Running
         return x[:, [0, 2, 1]] * (1.0, 1.0, -1.0)
 
     kind = "edge equality, implicitfast" if equality else "discrete, Newton"
-    return Running(frame, positions, f"{kind}, {substeps} steps of {1e3 * FRAME_S / substeps:.3g} ms")
+    return Running(frame, positions, f"{kind}, {some(substeps, 'step')} of {1e3 * FRAME_S / substeps:.3g} ms")
 
 
 def fit(problem: Problem):

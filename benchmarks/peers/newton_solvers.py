@@ -13,7 +13,7 @@ from __future__ import annotations
 import newton
 import numpy as np
 import warp as wp
-from problem import FRAME_S, Problem, Running, fitting, serve
+from problem import FRAME_S, Problem, Running, fitting, serve, some
 
 wp.config.quiet = True
 DEVICE = "cpu"
@@ -125,8 +125,7 @@ def start(problem: Problem, kind: str, substeps: int, iterations: int) -> Runnin
             wp.capture_launch(graph)
 
     name = {"style3d": "Style3D", "vbd": "VBD", "xpbd": "XPBD"}[kind]
-    plural = "s" if substeps > 1 else ""
-    setting = f"{name}, {substeps} step{plural} x {iterations} iteration{'s' if iterations > 1 else ''}"
+    setting = f"{name}, {some(substeps, 'step')} x {some(iterations, 'iteration')}"
     if kind == "xpbd" and stretch < problem.stretch:
         setting += f", springs of {stretch:.2g} N/m"
     return Running(frame, lambda: states[0].particle_q.numpy().copy(), setting)

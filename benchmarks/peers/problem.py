@@ -92,6 +92,11 @@ class Running:
     untimed: Callable[[], None] | None = None  # after each frame: what stands in for something the peer lacks
 
 
+def some(number: int, thing: str) -> str:
+    """1 step, 2 steps."""
+    return f"{number} {thing}{'s' if number > 1 else ''}"
+
+
 def measure(make: Callable[[], Running], frames: int, limit_s: float = np.inf) -> dict:
     """Simulate from the start; what the file holds, but for what describes the peer.
 

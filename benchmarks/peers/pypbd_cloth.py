@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 import numpy as np
 import pypbd as pbd
-from problem import FRAME_S, Problem, Running, fitting, serve
+from problem import FRAME_S, Problem, Running, fitting, serve, some
 
 USUAL_STEPS = 33  # its demos take five substeps of 1 ms, one iteration each
 RADIUS = 0.1  # m, of the bend at which energies agree
@@ -47,9 +47,7 @@ def start(problem: Problem, substeps: int, iterations: int = 1) -> Running:
     def positions() -> np.ndarray:
         return np.array(particles.getVertices())
 
-    setting = (
-        f"XPBD, {substeps} step{'s' if substeps > 1 else ''} x {iterations} iteration{'s' if iterations > 1 else ''}"
-    )
+    setting = f"XPBD, {some(substeps, 'step')} x {some(iterations, 'iteration')}"
     return Running(lambda: stepper.step(model), positions, setting, untimed=air)
 
 
