@@ -136,8 +136,8 @@ def _run_phase(me, threads, control, p, turns, functions, tables, pointers, begi
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _walk(
-    me, threads, control, functions, tables, every, pointers, begins, ends, bounds, first, iterations, deadlines,
-    ended_at, monitor,
+    me, threads, control, functions, tables, every, pointers, begins, ends, bounds, first, iterations, least,
+    deadlines, ended_at, monitor,
 ):  # fmt: skip
     """Walk all parts; thread 0 decides how many iterations each has. Returns how many iterations there were in all."""
     phases = functions.shape[0]
@@ -176,7 +176,8 @@ def _walk(
                 # than those that do not, and a disturbance is forgotten after some): stop before it would be late.
                 longest = max(now - start, longest - longest // 16)
                 start = now
-                enough = k - begun >= iterations[part] or now + longest > deadlines[part]
+                late = k - begun >= least and now + longest > deadlines[part]
+                enough = k - begun >= iterations[part] or late
                 if enough or monitor[VALUE] <= monitor[THRESHOLD]:
                     ended_at[part] = k
                     atomic_store(control, ENDED, part + 1)
@@ -240,18 +241,19 @@ class Job:
             self._keep[id(arrays)] = arrays, table
         return self._keep[id(arrays)][1].ctypes.data
 
-    def run(self, iterations: int = 1, deadline_ns: int | None = None, first: int = 0) -> int:
+    def run(self, iterations: int = 1, deadline_ns: int | None = None, first: int = 0, least: int = 1) -> int:
         """Walk the phases until one of the limits is met; return how many iterations were made (at least one).
 
         `first`: the number of the first iteration, for work that goes back to Python between iterations.
+        `least`: iterations that are made even if that is late.
         """
-        return self._run([iterations], [deadline_ns], first) if iterations >= 1 else 0
+        return self._run([iterations], [deadline_ns], first, least) if iterations >= 1 else 0
 
     def run_parts(self, iterations: Sequence[int], deadlines_ns: Sequence[int | None]) -> int:
         """The same for several parts, each with its own limits."""
-        return self._run(iterations, deadlines_ns, 0)
+        return self._run(iterations, deadlines_ns, 0, 1)
 
-    def _run(self, iterations: Sequence[int], deadlines_ns: Sequence[int | None], first: int) -> int:
+    def _run(self, iterations: Sequence[int], deadlines_ns: Sequence[int | None], first: int, least: int) -> int:
         if len(self._functions) == 0:
             return 0
         control = np.zeros(COUNTERS + LINE * (len(self._begins) + len(self._functions)), np.int64)
@@ -260,7 +262,7 @@ class Job:
         work = (
             *(self.threads, control, self._functions, self._tables, self._every),
             *(self._pointers, self._begins, self._ends, self._bounds, first),
-            *(np.array(iterations, np.int64), deadlines, np.zeros(len(deadlines), np.int64), self.monitor),
+            *(np.array(iterations, np.int64), least, deadlines, np.zeros(len(deadlines), np.int64), self.monitor),
         )
         try:
             if self.threads > 1:

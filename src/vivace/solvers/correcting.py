@@ -119,6 +119,11 @@ class CorrectingSolver(Solver):
         return self.corrector.correction_note()
 
     @property
+    def least_iterations(self) -> int:
+        """Iterations that a step gets even if it is late."""
+        return 1
+
+    @property
     def plan(self) -> object:
         return self._job, self.corrector.has_more()
 
@@ -193,7 +198,7 @@ class CorrectingSolver(Solver):
         self.corrector.begin_correction()
         budget, watcher = deadline.budget, self._watcher
         job = self._watched_job if watcher.begin(deadline, self.layout.resolution) else self._job
-        sweeps = job.run(budget.most_iterations, deadline.at_ns)
+        sweeps = job.run(budget.most_iterations, deadline.at_ns, least=self.least_iterations)
         done = watcher.satisfied
         if self._short_ns and deadline.at_ns is not None and not done and sweeps < budget.most_iterations:
             sweeps += self._use_leftover(sweeps, budget.most_iterations - sweeps, deadline.at_ns)

@@ -45,6 +45,7 @@ from .lbfgs import LBFGS
 # sampled tetrahedra is not above the true one: what it overshoots by comes back as velocity, and would grow from step
 # to step beyond a third (docs/relaxation.md).
 SPRINGS_BACK, SAMPLED_BACK = 2.0, 1 / 3
+LEAST_TOUCHING = 8
 
 
 @SOLVERS.register("lattice")
@@ -84,6 +85,13 @@ class Lattice(LBFGS):
     def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         super().touch(contacts, previous, start)
         self._follow()
+
+    @property
+    def least_iterations(self) -> int:
+        """What touches needs some rounds to hold together: with fewer it melts, more of it touches, and the next step
+        takes longer still."""
+        assert self.layout is not None
+        return LEAST_TOUCHING if self.layout.contacts is not None and self.layout.contacts.touched else 1
 
     def _follow(self) -> None:
         """Take what holds the vertices now to the lattices."""
