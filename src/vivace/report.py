@@ -14,7 +14,6 @@ from .collisions.contacts import Contacts
 from .solvers.reference import Reference, minimise_from, polish, position_error, relative_error, telling
 from .system import Frame, System
 
-
 STAGES = ("predict", "collide", "colour", "solve", "guard", "update")
 
 

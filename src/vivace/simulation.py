@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 FORMS = ("velocity", "verlet")
 MOST_SUBSTEPS = 1000
-GUESSES = ("inertia", "adaptive")
+GUESSES = ("auto", "inertia", "adaptive")
 PRESSED = 0.1  # share of gravity that the adaptive guess leaves to what touches; more makes edges tremble
 SMALL_WINDY = 4_000  # vertices below which no helper is woken for what the wind does to them
 
@@ -62,8 +62,9 @@ class Simulation:
     seed       of the colouring
     form       what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2]
     guess      where solvers of projective dynamics start: "inertia", at the prediction, or "adaptive", without what the
-               last step did not let through of gravity and other forces [chen2024]: what hangs or lies then keeps still
-               however few and however many sweeps a step has
+               last step did not let through of gravity and other forces [chen2024]: what lies then keeps still however
+               few and however many sweeps a step has, and what swings lags behind. "auto": adaptive for models that may
+               touch something, at the prediction for all others
     trace      reports have the residual of every sweep (`Report.residuals`); may be switched at any time
     """
 
@@ -78,7 +79,7 @@ class Simulation:
         threads: int | None = None,
         seed: int = 0,
         form: str = "velocity",
-        guess: str = "inertia",
+        guess: str = "auto",
         trace: bool = False,
     ):
         if form not in FORMS:
@@ -149,6 +150,11 @@ class Simulation:
     def substeps(self, value: int | str) -> None:
         self._asked_substeps = _check_substeps(value)
         self._adopt(self._model)
+
+    @property
+    def asked_substeps(self) -> int | str:
+        """What was asked for: a number, or "auto"."""
+        return self._asked_substeps
 
     @property
     def solver(self) -> Solver:
@@ -354,7 +360,7 @@ class Simulation:
 
         contacts = self._collide()
         clock.end("collide")
-        if self.guess == "adaptive" and self._moving and self.solver.starts_anywhere:
+        if self._adapts_guess and self._moving and self.solver.starts_anywhere:
             self._hold_back(contacts)
 
         new = self.prepare()
@@ -379,11 +385,9 @@ class Simulation:
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
         return _Part(outcome, contacts, stuck, frame)
 
-    def _all_substeps(
-        self, clock: StageClock, budget: Budget, first: np.ndarray, last: np.ndarray
-    ) -> _Part | None:
+    def _all_substeps(self, clock: StageClock, budget: Budget, first: np.ndarray, last: np.ndarray) -> _Part | None:
         """All parts of a frame without coming back to Python between them, where nothing has to be found in between."""
-        plain = self._detector is None and not self._wind.any() and self.guess == "inertia" and not self.trace
+        plain = self._detector is None and not self._wind.any() and not self._adapts_guess and not self.trace
         if self._substeps == 1 or not plain or budget.tolerance is not None:
             return None
         if self.prepare():
@@ -408,8 +412,8 @@ class Simulation:
         self._aimed = last
         clock.end("colour")
         parts = range(self._substeps)
-        reserve = {"reserve_ns": self._after_ns, "start_ns": clock.start_ns}
-        outcome = job([Deadline.of(budget.part(k, self._substeps), **reserve) for k in parts])
+        shares = [budget.part(k, self._substeps) for k in parts]
+        outcome = job([Deadline.of(share, reserve_ns=self._after_ns, start_ns=clock.start_ns) for share in shares])
         self._moving = False
         clock.end("solve")
         return _Part(outcome, NONE, 0, self._frame_getter(self._previous))
@@ -448,6 +452,10 @@ class Simulation:
         if wait:
             self.solver.wait()
         return new
+
+    @property
+    def _adapts_guess(self) -> bool:
+        return self.guess == "adaptive" or (self.guess == "auto" and self._detector is not None)
 
     def _choose_substeps(self) -> None:
         """Go on with other steps if the solver wants another number of them under this budget."""

@@ -130,6 +130,7 @@ def run(
     threads: int | None = None,
     seed: int = 0,
     error_samples: int | None = None,
+    substeps: int | str | None = None,
     record: bool = False,
     progress: Progress | None = None,
 ) -> Run:
@@ -143,14 +144,14 @@ def run(
 
     tell("warming up", 0, 1)
     begin = time.perf_counter()
-    warm = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed)
+    warm = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed, substeps=substeps)
     warm.prepare(wait=True)
     for _ in range(WARM_UP):
         warm.step()
     warm_up_s = time.perf_counter() - begin
     tell("warming up", 1, 1)
 
-    sim = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed)
+    sim = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed, substeps=substeps)
     tell("preparing", 0, 1)
     sim.prepare(wait=True)
     tell("preparing", 1, 1)
@@ -161,7 +162,7 @@ def run(
     trace: dict[str, list[int]] = {"contacts": [], "colours": [], "stuck": []}
     drawn: list[Stretch] = []
     positions, velocities = list[np.ndarray](), list[np.ndarray]()
-    substeps: list[int] = []
+    made_of: list[int] = []
     notes: dict[str, int] = {}
     finite = True
     for k in range(1, frames + 1):
@@ -177,7 +178,7 @@ def run(
         found = stretch(scene.model, report.positions)
         if found is not None:
             drawn.append(found)
-        substeps.append(getattr(report, "substeps", 1))
+        made_of.append(report.substeps)
         if record:
             positions.append(report.positions.copy())
             velocities.append(sim.velocities)
@@ -201,7 +202,7 @@ def run(
         trace={name: np.array(values) for name, values in trace.items()},
         stages_ms={name: np.array([s[name] for s in stages]) for name in stages[0]},
         velocities=velocities,
-        substeps=round(median(substeps) or 1),
+        substeps=round(median(made_of) or 1),
     )
 
 

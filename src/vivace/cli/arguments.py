@@ -43,6 +43,11 @@ def add_common(parser: argparse.ArgumentParser, *, threads: bool = True) -> None
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
 
 
+def substeps(text: str) -> int | str:
+    """A number of substeps, or auto."""
+    return text if text == "auto" else int(positive_int(text))  # type: ignore[call-overload]
+
+
 def scene_of(arguments: argparse.Namespace) -> Scene:
     return _scene(arguments.target, dict(map(parameter, arguments.parameters)), arguments.seed)
 

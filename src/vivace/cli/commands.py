@@ -84,6 +84,7 @@ def run_scene(arguments: argparse.Namespace) -> None:
             threads=arguments.threads,
             seed=arguments.seed,
             error_samples=arguments.error_samples,
+            substeps=arguments.substeps,
             record=target is not None,
             progress=tell,
         )

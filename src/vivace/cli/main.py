@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from .. import __version__
 from ..errors import VivaceError
 from . import bench, commands, compare, tune, view
-from .arguments import add_common, add_target, natural, positive, positive_int, share
+from .arguments import add_common, add_target, natural, positive, positive_int, share, substeps
 from .console import err
 
 EXAMPLES = """examples:
@@ -69,6 +69,12 @@ def parser() -> argparse.ArgumentParser:
     limits.add_argument("--iterations", type=positive_int, metavar="K", help="sweeps a step")
     limits.add_argument("--tolerance", type=share, metavar="T", help="relative residual, between 0 and 1")
     sub.add_argument("--frames", type=positive_int, metavar="N", help="steps to simulate (default: the scene's own)")
+    sub.add_argument(
+        "--substeps",
+        type=substeps,
+        metavar="M",
+        help="equal parts of a step, or auto: as many as the solver finds best (default: the scene's own)",
+    )
     sub.add_argument(
         "--error-samples",
         type=natural,

@@ -15,8 +15,8 @@ Claims and completions are counters that only grow, one cache line each, so noth
 its phase's turn k while its claim reads k, and that turn is over when the phase's count of finished chunks reaches
 (k + 1) x chunks. A thread that is behind finds every claim taken and every count passed, and catches up.
 
-A job may have several parts, such as the substeps of a frame: each begins with some phases of its own, then iterates, and
-ends with others.
+A job may have several parts, such as the substeps of a frame: each begins with some phases of its own, then iterates,
+and ends with others.
 
 Which thread runs a chunk never changes what the chunk computes, so results do not depend on the number of threads.
 """

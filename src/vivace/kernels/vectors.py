@@ -83,7 +83,13 @@ def update(table, begin, end, iteration):
 @phase_kernel
 def aim(table, begin, end, iteration):
     """Targets of pins in one of the equal parts of a frame, from where they were to where they are to be."""
-    vertices, first, last, target, parts = ints(table, 0), rows(table, 1), rows(table, 2), rows(table, 3), floats(table, 4)
+    vertices, first, last, target, parts = (
+        ints(table, 0),
+        rows(table, 1),
+        rows(table, 2),
+        rows(table, 3),
+        floats(table, 4),
+    )
     share = np.float32(iteration + 1) / parts[0]
     for p in range(begin, end):
         old = load4(first, p)

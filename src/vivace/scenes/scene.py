@@ -36,7 +36,8 @@ class Scene:
     settings: dict = field(default_factory=dict)
     tuned: dict[str, float] = field(default_factory=dict)
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    guess: str = "inertia"  # see Simulation
+    guess: str = "auto"  # see Simulation
+    substeps: int | str = "auto"  # likewise
 
     def __post_init__(self) -> None:
         check_time_step(self.time_step)
@@ -58,8 +59,9 @@ class Scene:
         budget: Budget | float | None = None,
         threads: int | None = None,
         seed: int = 0,
+        substeps: int | str | None = None,
     ) -> Simulation:
-        """A simulation at the scene's start; solver and budget default to the scene's own."""
+        """A simulation at the scene's start; solver, budget and substeps default to the scene's own."""
         chosen = make_solver(self.solver if solver is None else solver)
         mine = not isinstance(solver, Solver)  # a caller's own solver stays as it is
         if mine and isinstance(chosen, Chebyshev) and chosen.rho == AUTO and chosen.name in self.tuned:
@@ -72,6 +74,7 @@ class Scene:
             threads=threads,
             seed=seed,
             guess=self.guess,
+            substeps=self.substeps if substeps is None else substeps,
         )
         if self.start is not None:
             sim.positions = self.start

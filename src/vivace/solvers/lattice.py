@@ -1,13 +1,13 @@
 """A Newton step in a smooth lattice before every correction: bodies that turn as they should.
 
-Gravity moves all vertices of the prediction alike, so no edge has turned yet; the local step keeps those directions, and
-the better the global step is solved, the more every edge is held to them: projective dynamics hovers. Y is as stiff
+Gravity moves all vertices of the prediction alike, so no edge has turned yet; the local step keeps those directions,
+and the better the global step is solved, the more every edge is held to them: projective dynamics hovers. Y is as stiff
 across a spring as along it, where the Hessian is not. So every round first makes a Newton step of the true energy in a
 space of smooth motions, some hundred unknowns that turn without stretching (`lattice_space`, `kernels.lattice`), and
 then a correction by Y, which is what removes stretch.
 
-The start is the prediction, with pinned vertices where it puts them: snapped to their targets, the kink at a pin is what
-everything else obeys, and the cure is lost.
+The start is the prediction, with pinned vertices where it puts them: snapped to their targets, the kink at a pin is
+what everything else obeys, and the cure is lost.
 
 Both steps are judged: should one raise the energy, it is taken back.
 """
@@ -39,7 +39,6 @@ from .lattice_space import LatticeSpace, csr_arrays, lattice_spaces
 from .layout import Layout
 from .lbfgs import LBFGS
 
-
 # How far a lattice step may turn its slope round. The matrix of springs lies above the true one, so they overshoot only
 # because turning stretches, by a fourth power of the angle: the energy has fallen up to twice the slope. That of
 # sampled tetrahedra is not above the true one: what it overshoots by comes back as velocity, and would grow from step
@@ -51,7 +50,7 @@ LEAST_TOUCHING = 8
 @SOLVERS.register("lattice")
 @dataclass(eq=False)
 class Lattice(LBFGS):
-    """A Newton step in a smooth lattice, then a step of L-BFGS over another solver's corrections: lattice(multigrid), ...
+    """A Newton step in a smooth lattice, then a step of L-BFGS over another solver's corrections: lattice(multigrid).
 
     inner   the solver that makes the corrections
     memory  steps that are remembered, 1 to 20

@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..constraints import ConstraintGroup
 from ..kernels import lattice as kernel
+from ..kernels import lattice_cells
 from ..kernels.linear import restrict_rows
 from ..kernels.rotation import local_rotations
 from ..kernels.team import Phase, phase_kernel
@@ -79,7 +80,8 @@ def axes_of(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cells_for(extents: np.ndarray, edge: float, most: int, limit: float) -> np.ndarray:
-    """Cells along each axis: as cubic as may be, up to `most` along the longest, not too small and not too much work."""
+    """Cells along each axis: as cubic as may be, `most` along the longest at most, none too small, and not too much
+    work."""
     for count in range(most, 0, -1):
         length = extents[0] / count
         if count > 1 and length < EDGES_PER_CELL * edge:
@@ -103,7 +105,8 @@ class LatticeSpace:
     # --- making it ------------------------------------------------------------------------------------------------
 
     def _number_nodes(self) -> None:
-        slabs, parts, cells = [], [], []
+        slabs: list[tuple[int, ...]] = []
+        parts, cells = list[tuple[int, int, int]](), list[np.ndarray]()
         node = matrix = constant = cell_count = 0
         corners = 2**self.dims
         for number, part in enumerate(self.parts):
@@ -168,7 +171,7 @@ class LatticeSpace:
         return p
 
     def _cell_of(self, xi: np.ndarray, part_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cell of each point (m, dims) in lattice coordinates of its part, and the cell's lowest corner (m, dims)."""
+        """The cell of each point (m, dims), in lattice coordinates of its part, and that cell's lowest corner."""
         cell, low = np.empty(len(xi), int), np.empty((len(xi), self.dims))
         for number, part in enumerate(self.parts):
             own = part_of == number
@@ -199,14 +202,14 @@ class LatticeSpace:
             own = _subset(group, part_of[group.vertices[:, 0]] >= 0)
             cell, low = self._cell_of(xi[own.vertices].mean(axis=1), part_of[own.vertices[:, 0]])
             slopes = np.einsum("mrk,mkf->mfr", own.operator, features(xi[own.vertices] - low[:, None]))
-            tets[group.kind.kernel].append((own.vertices, own.weights, own.operator, slopes, cell))  # type: ignore[index]
+            tets[group.kind.kernel].append((own.vertices, own.weights, own.operator, slopes, cell))
         self.tets, self.volumes = (_sampled(found, self.cells) for found in tets.values())
 
     def _pieces(self, group: ConstraintGroup, xi: np.ndarray, part_of: np.ndarray) -> tuple[np.ndarray, ...]:
         """Vertices, stiffness, rest length, differences of the features, and the cell, of springs cut at cell borders.
 
-        A piece that is the share f of its spring has the stiffness w/f: springs in a row. The sum of the pieces' energies
-        is the spring's for a smooth motion, and never less: (a + b)² <= a²/f + b²/(1 - f).
+        A piece that is the share f of its spring has the stiffness w/f: springs in a row. The sum of the pieces'
+        energies is the spring's for a smooth motion, and never less: (a + b)² <= a²/f + b²/(1 - f).
         """
         start, end = xi[group.vertices[:, 0]], xi[group.vertices[:, 1]]
         low, high = np.minimum(start, end), np.maximum(start, end)
@@ -229,7 +232,7 @@ class LatticeSpace:
             springs = [nothing]
         vertices, stiffness, length, phi, cell = (np.concatenate(column) for column in zip(*springs, strict=True))
         counts = np.bincount(cell.astype(int), minlength=self.cells)
-        starts = np.concatenate([[0], np.cumsum(-(-counts // 4) * 4)])  # in fours, filled up with springs of no stiffness
+        starts = np.concatenate([[0], np.cumsum(-(-counts // 4) * 4)])  # fours, filled up with springs of no stiffness
         order = np.argsort(cell, kind="stable")
         first = np.concatenate([[0], np.cumsum(counts)])[:-1]
         places = np.arange(len(order)) + np.repeat(starts[:-1] - first, counts)
@@ -262,8 +265,8 @@ class LatticeSpace:
         lone = np.flatnonzero(diagonal <= 0)
         slab = self.slabs[self.slab_of[lone]]
         out[slab[:, kernel.CONSTANT] + self.place_of[lone] * (2 * slab[:, kernel.SIZE] + 1)] = 1.0
-        # A constraint across the border of two cells couples slabs that are not neighbours, weakly: each of the two nodes
-        # takes the size of what is left out instead, which keeps the matrix above the true one.
+        # A constraint across the border of two cells couples slabs that are not neighbours, weakly: each of the two
+        # nodes takes the size of what is left out instead, which keeps the matrix above the true one.
         far = ~kept & (self.slabs[there, kernel.NEXT] != here)
         np.add.at(out, (at - self.place_of[column] + self.place_of[row])[far], np.abs(value[far]))
         beyond = far & (np.abs(here - there) > 2)
@@ -293,12 +296,12 @@ class LatticeSpace:
         table = (starts, layout.rank[vertices].ravel(), *numbers, phi.ravel(), layout.q)
         table += (coefficients(self.dims).astype(np.float32).ravel(), h)
         if self.dims == 2:
-            phases.append(Phase(kernel.planar_cells, (*table[:4], phi, *table[5:]), 0, self.cells, grain=1))
+            phases.append(Phase(lattice_cells.planar_cells, (*table[:4], phi, *table[5:]), 0, self.cells, grain=1))
         else:
             for starts, vertices, operator, weights, slopes in (self.tets, self.volumes):
                 table += (starts, layout.rank[vertices].ravel(), operator.ravel(), weights, slopes)
                 table += (corners,) if len(table) == 13 else ()
-            phases.append(Phase(kernel.general_cells, table, 0, self.cells, grain=1))
+            phases.append(Phase(lattice_cells.general_cells, table, 0, self.cells, grain=1))
         lists = self.cell_at, self.cell_list, self.cell_nodes.ravel(), self.slab_of, self.place_of
         table = (self.slabs.ravel(), u, self.constant, *lists, h, corners)
         phases.append(Phase(kernel.assemble_slabs, table, 0, len(self.slabs), grain=1))
@@ -405,8 +408,8 @@ def _sampled(tets: Sequence[tuple[np.ndarray, ...]], cells: int) -> tuple[np.nda
     A few, evenly spaced in each cell's list, carry the weight of the others; where there are fewer, some stand twice.
     """
     if not tets:
-        empty = np.zeros((0, 4), np.int32), np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros((0, 4), np.float32)
-        return np.zeros(cells + 1, np.int32), *empty
+        none, rows = np.zeros(0, np.float32), np.zeros((0, 4), np.float32)
+        return np.zeros(cells + 1, np.int32), np.zeros((0, 4), np.int32), none, none, rows
     vertices, weights, operator, slopes, cell = (np.concatenate(column) for column in zip(*tets, strict=True))
     order = np.argsort(cell, kind="stable")
     counts = np.bincount(cell, minlength=cells)

@@ -14,9 +14,10 @@ from .messages import SceneChoice, SolverChoice
 
 # In the order of the list; each that is registered, and the wrapped ones that are worth comparing.
 SOLVER_NAMES = (
-    *("auto", "lbfgs(multigrid)", "lbfgs(direct)", "vivace", "chebyshev(vivace)", "multigrid", "pcg(multigrid)"),
-    *("chebyshev(jacobi)", "jacobi", "weighted-jacobi", "gauss-seidel", "block-descent", "direct", "chebyshev(direct)"),
-    *("pbd-coloured", "pbd-vivace", "pbd", "pbd-jacobi", "chebyshev(pbd-jacobi)", "newton"),
+    *("auto", "lattice(multigrid)", "newton-multigrid", "lbfgs(multigrid)", "lbfgs(direct)", "vivace"),
+    *("chebyshev(vivace)", "multigrid", "pcg(multigrid)", "chebyshev(jacobi)", "jacobi", "weighted-jacobi"),
+    *("gauss-seidel", "block-descent", "direct", "chebyshev(direct)", "pbd-coloured", "pbd-vivace", "pbd"),
+    *("pbd-jacobi", "chebyshev(pbd-jacobi)", "newton"),
 )
 
 # How a scene starts when it is to be grabbed rather than measured: sizes that two cores follow, a cloth on a table.

@@ -195,6 +195,7 @@ class Show:
             threads=first.threads,
             seed=first.seed,
             guess=first.guess,
+            substeps=first.asked_substeps,
         )
         sim.positions, sim.velocities = first.positions, first.velocities
         sim.gravity, sim.wind = first.gravity, first.wind
