@@ -73,7 +73,7 @@ def test_hanging_chain():
     """
     stiffness, links = 100.0, 6
     model = Model.of(chain(links), Wire(density=1.0, stretch=stiffness), air=2.0).pin([0], stiffness=1e4)
-    sim = Simulation(model, budget=Budget(iterations=300), time_step=0.5)
+    sim = Simulation(model, budget=Budget(iterations=300), time_step=0.5, substeps=1)
     for _ in range(60):
         report = sim.step()
     y = sim.positions[:, 1].astype(np.float64)
@@ -259,7 +259,7 @@ def test_moving_pins_drag_the_body():
     """
     h, pin = 1 / 60, 1e5
     model = Model.of(chain(4), Wire(density=1.0, stretch=500.0)).pin([0], stiffness=pin)
-    sim = Simulation(model, budget=Budget(iterations=400), time_step=h)
+    sim = Simulation(model, budget=Budget(iterations=400), time_step=h, substeps=1)
     masses = model.masses[:, None]
     for n in range(1, 61):
         target = np.array([[0.5 * np.sin(0.1 * n), 0.2 * np.sin(0.05 * n), 0.0]])

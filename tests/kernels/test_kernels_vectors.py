@@ -7,7 +7,18 @@ import pytest
 
 import vivace as vv
 from vivace.kernels.team import Job, Phase
-from vivace.kernels.vectors import OFF, add_viscous, copy_rows, load_rows, predict, store_rows, update, watch
+from vivace.kernels.vectors import (
+    OFF,
+    add_viscous,
+    aim,
+    clear,
+    copy_rows,
+    load_rows,
+    predict,
+    store_rows,
+    update,
+    watch,
+)
 
 from .twins import EPS32, to_rows
 
@@ -22,21 +33,22 @@ def run(kernel, *arrays, n=N, threads=2, iterations=1):
     Job([Phase(kernel, arrays, 0, n)], threads).run(iterations)
 
 
-def test_predict():
-    """s = q + glide (h v + h² a), start = s or the target of a pin, constant = inertia s + pin target."""
+@pytest.mark.parametrize("snap", [True, False])
+def test_predict(snap):
+    """s = q + glide (h v + h² a), start = s or, with `snap`, a pin's target, constant = inertia s + pin target."""
     rng = np.random.default_rng(0)
     q, v, a, target = (random_rows(k, scale) for k, scale in enumerate((1.0, 3.0, 10.0, 1.0)))
     inertia = rng.uniform(1, 100, N).astype(np.float32)
     pin = np.where(rng.random(N) < 0.2, 1e4, 0.0).astype(np.float32)
     h, glide = 1 / 30, 0.9
-    flight = np.array([glide * h, h], np.float32)
+    flight = np.array([glide * h, h, snap], np.float32)
     s, start, constant = np.full((3, N, 4), np.nan, np.float32)
     run(predict, q, v, a, inertia, pin, target, s, start, constant, flight)
     q, v, a, target = (x.astype(np.float64) for x in (q, v, a, target))
     expected = q + glide * (h * v + h**2 * a)
     size = np.abs(q) + h * np.abs(v) + h**2 * np.abs(a)
     assert (np.abs(s - expected) <= 5 * EPS32 * size).all()
-    assert np.array_equal(start, np.where(pin[:, None] > 0, target, s).astype(np.float32))
+    assert np.array_equal(start, np.where(snap and pin[:, None] > 0, target, s).astype(np.float32))
     i, p = (x.astype(np.float64)[:, None] for x in (inertia, pin))
     size = i * np.abs(s) + p * np.abs(target)
     assert (np.abs(constant - (i * s + p * target)) <= 2 * EPS32 * size).all()
@@ -52,7 +64,7 @@ def test_predict_is_the_frame_of_the_system():
     pin, target = system.pin_weight.astype(np.float32), np.zeros((N, 4), np.float32)
     target[model.pinned, :3] = model.targets
     s, start, constant = np.zeros((3, N, 4), np.float32)
-    flight = np.array([system.glide * system.h, system.h], np.float32)
+    flight = np.array([system.glide * system.h, system.h, 1.0], np.float32)
     run(predict, q, v, a, system.inertia.astype(np.float32), pin, target, s, start, constant, flight)
     k = system.stiffness_off
     factor = np.array([system.viscous], np.float32)
@@ -94,6 +106,27 @@ def test_update():
     run(update, new, q, v, rate)
     assert np.array_equal(q, new)
     assert (np.abs(v - expected) <= 2 * EPS32 * np.abs(expected)).all()
+
+
+@pytest.mark.parametrize("parts", [1, 3, 8])
+def test_aim(parts):
+    """target = first + (k + 1)/parts (last - first) in part k, exact to three roundings; other vertices stay."""
+    rng = np.random.default_rng(parts)
+    vertices = rng.permutation(N)[:40].astype(np.int32)
+    first, last = random_rows(20)[:40].copy(), random_rows(21)[:40].copy()
+    target = np.full((N, 4), 7.0, np.float32)
+    for k in range(parts):
+        table = vertices, first, last, target, np.array([parts], np.float32)
+        Job([], 2, before=[Phase(aim, table, 0, 40)]).run_parts([1] * (k + 1), [None] * (k + 1))
+        expected = first + (k + 1) / parts * (last.astype(np.float64) - first)
+        assert (np.abs(target[vertices] - expected) <= 3 * EPS32 * (np.abs(first) + np.abs(last))).all()
+    assert np.array_equal(np.delete(target, vertices, axis=0), np.full((N - 40, 4), 7.0))
+
+
+def test_clear():
+    values = np.arange(10.0)
+    run(clear, values, n=6)
+    assert values.tolist() == [0.0] * 6 + [6.0, 7.0, 8.0, 9.0]
 
 
 def test_reordering_and_copying():
