@@ -26,6 +26,7 @@ from .collisions.detector import Detector
 from .colouring import Colouring
 from .errors import InputError, UnknownNameError
 from .holding import Held, as_vertices
+from .integrators import INTEGRATORS, Bdf2
 from .kernels.team import SMALL, Job, Phase, check_threads
 from .kernels.vectors import add_viscous, aim, copy_rows, hold_back, predict, update
 from .model import Model
@@ -65,6 +66,8 @@ class Simulation:
                last step did not let through of gravity and other forces [chen2024]: what lies then keeps still however
                few and however many sweeps a step has, and what swings lags behind. "auto": adaptive for models that may
                touch something, at the prediction for all others
+    integrator "euler", implicit, or "bdf2", of second order in time: it follows motion more closely and damps less, and
+               cannot gain energy however short the solver's time is (see `vivace.integrators`). Not with "verlet"
     trace      reports have the residual of every sweep (`Report.residuals`); may be switched at any time
     """
 
@@ -80,12 +83,17 @@ class Simulation:
         seed: int = 0,
         form: str = "velocity",
         guess: str = "auto",
+        integrator: str = "euler",
         trace: bool = False,
     ):
         if form not in FORMS:
             raise UnknownNameError("form", str(form), FORMS)
         if guess not in GUESSES:
             raise UnknownNameError("guess", str(guess), GUESSES)
+        if integrator not in INTEGRATORS:
+            raise UnknownNameError("integrator", str(integrator), INTEGRATORS)
+        if integrator == "bdf2" and form == "verlet":
+            raise InputError('integrator="bdf2" does not go with form="verlet"; take form="velocity"')
         if not isinstance(model, Model):
             raise InputError(f"a simulation is made of a Model (Model.of(mesh, material)), not {type(model).__name__}")
         self._solver = make_solver(solver)
@@ -97,6 +105,8 @@ class Simulation:
         self._s, self._start, self._new, self._constant, self._target = (np.zeros((n, 4), np.float32) for _ in range(5))
         self._acceleration = np.zeros((n, 4), np.float32)
         self._forces = np.zeros((n, 3))
+        moving = self._q, self._v, self._new, self._acceleration
+        self._bdf2 = Bdf2(*moving) if integrator == "bdf2" else None
         self.form, self.guess, self.frames, self.trace = form, guess, 0, trace
         self._before = np.zeros((n, 4), np.float32)  # velocities a step ago
         self._previous = np.zeros((n, 4), np.float32)  # positions before the last of several substeps
@@ -111,7 +121,7 @@ class Simulation:
         self._windy: tuple[Wind, Job] | None = None  # made when there is wind
         self._after_ns = 0  # what came after the last sweep took lately
         self._h, self._substeps = check_time_step(time_step), 1
-        self._last_targets: np.ndarray | None = None  # where pins were at the end of the last step
+        self._last_targets: tuple[np.ndarray, np.ndarray] | None = None  # pins at the end of the last step, and where
         self._adopt(model)
 
     def __reduce__(self):
@@ -140,6 +150,11 @@ class Simulation:
         self._h = h
         self._adopt(self._model)
         self._seconds, self._from_frame = time, self.frames
+
+    @property
+    def integrator(self) -> str:
+        """How steps follow each other: "euler" or "bdf2"."""
+        return "euler" if self._bdf2 is None else "bdf2"
 
     @property
     def substeps(self) -> int:
@@ -239,6 +254,7 @@ class Simulation:
     @positions.setter
     def positions(self, value: ArrayLike) -> None:
         self._q[:] = _rows(_checked("positions", value, self._q[:, :3].shape))  # the fourth column may be lost too
+        self._restart()
 
     @property
     def velocities(self) -> np.ndarray:
@@ -249,11 +265,22 @@ class Simulation:
     def velocities(self, value: ArrayLike) -> None:
         self._v[:] = _rows(_checked("velocities", value, self._v[:, :3].shape) * self._per_velocity)
         self._moving, self._shares[:] = False, 1.0
+        self._restart()
+
+    def _restart(self) -> None:
+        """What was before the present positions and velocities does not lead to them."""
+        if self._bdf2 is not None:
+            self._bdf2.restart()
 
     @property
     def _per_velocity(self) -> np.float32:
         """What `_v` holds for each m/s: Verlet's form keeps q_n - q_(n-1) = h v."""
         return np.float32(self.system.h if self.form == "verlet" else 1.0)
+
+    @property
+    def _length(self) -> float:
+        """Of a substep (s); `system.h` is what the integrator makes of it."""
+        return self._h / self._substeps
 
     @property
     def targets(self) -> np.ndarray:
@@ -342,14 +369,16 @@ class Simulation:
         """Advance by one time step, in `substeps` equal parts."""
         budget = self.budget if budget is None else as_budget(budget)
         clock, parts, last = StageClock(), [], self._held.targets
-        first = last if self._last_targets is None or len(self._last_targets) != len(last) else self._last_targets
+        if self._bdf2 is not None:
+            self._bdf2.begin()
+        first = self._targets_before()
         together = self._all_substeps(clock, budget, first, last)
         if together is not None:
             parts.append(together)
         for k in range(0 if parts else self._substeps):
-            self._aim(first + (last - first) * ((k + 1) / self._substeps))
+            self._aim(_between(first, last, k + 1, self._substeps))
             parts.append(self._substep(clock, budget, k))
-        self._last_targets = last.copy()
+        self._last_targets = self.model.pinned, last.copy()
         self.frames += 1
         return self._report(clock, budget, parts)
 
@@ -372,14 +401,18 @@ class Simulation:
         share = budget.part(k, self._substeps)
         deadline = Deadline.of(share, reserve_ns=self._after_ns, start_ns=clock.start_ns, trace=bool(self.trace))
         outcome = self.solver.solve(self._start, self._constant, self._new, deadline)
+        if self._bdf2 is not None and self._bdf2.look_back():
+            self._predict()
+            outcome = self.solver.solve(self._start, self._constant, self._new, deadline)
         clock.end("solve")
 
+        solved = self._new.copy() if self._bdf2 is not None and self._detector is not None else self._new
         stuck = self._keep_apart(contacts)
         clock.end("guard")
 
-        frame = self._frame_getter(self._q) if k == self._substeps - 1 else None
+        frame = self._frame_getter(self._origin) if k == self._substeps - 1 else None
         self._before[:], self._moving = self._v, True
-        self._update()
+        self._update(contacts, solved)
         clock.end("update")
         if not new:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
@@ -388,7 +421,8 @@ class Simulation:
     def _all_substeps(self, clock: StageClock, budget: Budget, first: np.ndarray, last: np.ndarray) -> _Part | None:
         """All parts of a frame without coming back to Python between them, where nothing has to be found in between."""
         plain = self._detector is None and not self._wind.any() and not self._adapts_guess and not self.trace
-        if self._substeps == 1 or not plain or budget.tolerance is not None:
+        starting = self._bdf2 is not None and self._bdf2.starting
+        if self._substeps == 1 or not plain or starting or budget.tolerance is not None:
             return None
         if self.prepare():
             clock.restart_budget()
@@ -401,9 +435,9 @@ class Simulation:
             rows = np.zeros((2, len(pinned), 4), np.float32)
             aims = (pinned, rows[0], rows[1], self._target, np.array([self._substeps], np.float32))
             before = [Phase(aim, aims, 0, len(pinned), serial=True)] if len(pinned) else []
-            after = [Phase(copy_rows, (self._q, self._previous), 0, self.model.n), self._landing]
+            after = [Phase(copy_rows, (self._origin, self._previous), 0, self.model.n), *self._landing]
             buffers = self._start, self._constant, self._new
-            job = self.solver.parts_job(*buffers, [*before, self._flight, *self._viscous], after)
+            job = self.solver.parts_job(*buffers, [*before, *self._opening, self._flight, *self._viscous], after)
             self._together = key, rows, job
         _, rows, job = self._together
         if job is None:
@@ -470,7 +504,8 @@ class Simulation:
         """A new model or time step: a new system, for which the solver prepares in the next step."""
         before: System | None = getattr(self, "system", None)
         self._substeps = self._wanted_substeps(model)
-        system = System(model, self._h / self._substeps, like=before)
+        reach = 1.0 if self._bdf2 is None else self._bdf2.reach
+        system = System(model, reach * self._length, like=before)
         if before is not None and self.form == "verlet":
             self._v[:, :3] *= np.float32(system.h / before.h)
         self._target[:] = 0.0
@@ -501,6 +536,15 @@ class Simulation:
         held = self.system.pin_weight > 0
         return self._detector.keep_apart(self._q, self._new, contacts, held, self.threads)
 
+    def _targets_before(self) -> np.ndarray:
+        """Where pins were at the end of the last step; new ones are where they are to be."""
+        first = self._held.targets.copy()
+        if self._last_targets is not None:
+            vertices, places = self._last_targets
+            _, old, new = np.intersect1d(vertices, self.model.pinned, assume_unique=True, return_indices=True)
+            first[new] = places[old]
+        return first
+
     def _aim(self, targets: np.ndarray) -> None:
         """Where pins hold their vertices in this part of a frame."""
         self._aimed = targets
@@ -515,10 +559,12 @@ class Simulation:
 
     def _predict_in_wind(self) -> None:
         if self._windy is None:
-            air = Wind(self.model, self.system.h, float(self._per_velocity))
+            air = Wind(self.model, self._length, float(self._per_velocity))
             table = self._flight.arrays
             flight = replace(self._flight, arrays=(*table[:2], air.total, *table[3:]))
-            phases = [*air.phases(self._q, self._v, self._acceleration), flight, *self._viscous]
+            phases = [*self._opening, *air.phases(self._q, self._v, self._acceleration), flight, *self._viscous]
+            if self._bdf2 is not None:  # the wind's work counts
+                phases.append(Phase(copy_rows, (air.total, self._bdf2.pulled), 0, self.model.n))
             self._windy = air, Job(phases, self.threads if self.model.n > SMALL_WINDY else 1)
         air, job = self._windy
         air.set(self._wind)
@@ -533,8 +579,18 @@ class Simulation:
         for vertices in touching:
             self._pressed[vertices] = 0.0
 
-    def _update(self) -> None:
-        self._update_job.run()
+    def _update(self, contacts: Contacts, solved: np.ndarray) -> None:
+        """`solved`: positions before the guard."""
+        if self._bdf2 is None:
+            self._update_job.run()
+        else:
+            stopped = np.flatnonzero((solved != self._new).any(axis=1)) if solved is not self._new else np.zeros(0)
+            self._bdf2.land(contacts, stopped.astype(np.int32))
+
+    @property
+    def _origin(self) -> np.ndarray:
+        """Where the step's problem begins: q_n, or what BDF2 takes for it."""
+        return self._q if self._bdf2 is None else self._bdf2.from_q
 
     def _make_jobs(self) -> None:
         system, n = self.system, self.model.n
@@ -542,7 +598,13 @@ class Simulation:
             inertia = system.inertia.astype(np.float32)
         self._pin_weight = np.zeros(n, np.float32)
         self._load_pins()
-        moving, made = (self._q, self._v, self._acceleration), (self._s, self._start, self._constant)
+        origin, bdf2 = self._origin, self._bdf2
+        self._opening: list[Phase] = []
+        if bdf2 is not None:
+            bdf2.prepare(system, self._length, self._pin_weight, self._target, self.threads)
+            self._opening.append(bdf2.opening)
+        velocity = self._v if bdf2 is None else bdf2.from_v
+        moving, made = (origin, velocity, self._acceleration), (self._s, self._start, self._constant)
         unit = float(self._per_velocity)
         self._travel = np.array([system.glide * system.h / unit, system.h * unit, 1.0], np.float32)
         self._flight = Phase(predict, (*moving, inertia, self._pin_weight, self._target, *made, self._travel), 0, n)
@@ -551,12 +613,12 @@ class Simulation:
             off = system.stiffness_off
             factor = np.array([system.viscous], np.float32)
             values, tie = off.data.astype(np.float32), system.stiffness_tie.astype(np.float32)
-            table = (off.indptr, off.indices, values, tie, self._q, self._constant, factor)
+            table = (off.indptr, off.indices, values, tie, origin, self._constant, factor)
             self._viscous.append(Phase(add_viscous, table, 0, n))
         threads = self.threads if n > SMALL else 1
-        self._predict_job = Job([self._flight, *self._viscous], threads)
+        self._predict_job = Job([*self._opening, self._flight, *self._viscous], threads)
         self._windy = None
-        fall = np.array([1 / (unit * system.h), system.glide * system.h**2], np.float32)
+        fall = np.array([1 / (unit * self._length), system.glide * system.h**2], np.float32)
         held = (
             self._v,
             self._before,
@@ -569,8 +631,8 @@ class Simulation:
         )
         self._hold_back_job = Job([Phase(hold_back, held, 0, n)], threads)
         rate = np.array([unit / system.h], np.float32)
-        self._landing = Phase(update, (self._new, self._q, self._v, rate), 0, n)
-        self._update_job = Job([self._landing], threads)
+        self._landing = [Phase(update, (self._new, self._q, self._v, rate), 0, n)] if bdf2 is None else bdf2.closing
+        self._update_job = Job(self._landing, threads)
         self._together = None
 
     def _load_pins(self) -> None:
@@ -603,6 +665,14 @@ def _rows(points: np.ndarray) -> np.ndarray:
     out = np.zeros((len(points), 4), np.float32)
     out[:, :3] = points
     return out
+
+
+def _between(first: np.ndarray, last: np.ndarray, part: int, parts: int) -> np.ndarray:
+    """Targets after so many of the equal parts of a frame, in the arithmetic of `kernels.vectors.aim`."""
+    if part == parts:
+        return last
+    old = first.astype(np.float32)
+    return old + np.float32(part) / np.float32(parts) * (last.astype(np.float32) - old)
 
 
 def _wide(rows: np.ndarray) -> np.ndarray:

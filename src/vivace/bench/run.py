@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -115,6 +116,7 @@ class Run:
             "budget": {key: value for key, value in vars(sim.budget).items() if value is not None},
             "time_step": sim.time_step,
             "substeps": self.substeps,
+            "integrator": sim.integrator,
             "frames": len(self.ms),
             "threads": sim.threads,
             "seed": sim.seed,
@@ -131,6 +133,7 @@ def run(
     seed: int = 0,
     error_samples: int | None = None,
     substeps: int | str | None = None,
+    integrator: str | None = None,
     record: bool = False,
     progress: Progress | None = None,
 ) -> Run:
@@ -144,14 +147,15 @@ def run(
 
     tell("warming up", 0, 1)
     begin = time.perf_counter()
-    warm = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed, substeps=substeps)
+    make = partial(scene.simulate, solver=solver, budget=budget, threads=threads, seed=seed, substeps=substeps)
+    warm = make(integrator=integrator)
     warm.prepare(wait=True)
     for _ in range(WARM_UP):
         warm.step()
     warm_up_s = time.perf_counter() - begin
     tell("warming up", 1, 1)
 
-    sim = scene.simulate(solver=solver, budget=budget, threads=threads, seed=seed, substeps=substeps)
+    sim = make(integrator=integrator)
     tell("preparing", 0, 1)
     sim.prepare(wait=True)
     tell("preparing", 1, 1)

@@ -85,6 +85,7 @@ def run_scene(arguments: argparse.Namespace) -> None:
             seed=arguments.seed,
             error_samples=arguments.error_samples,
             substeps=arguments.substeps,
+            integrator=arguments.integrator,
             record=target is not None,
             progress=tell,
         )

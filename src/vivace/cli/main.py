@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import VivaceError
+from ..integrators import INTEGRATORS
 from . import bench, commands, compare, tune, view
 from .arguments import add_common, add_target, natural, positive, positive_int, share, substeps
 from .console import err
@@ -74,6 +75,11 @@ def parser() -> argparse.ArgumentParser:
         type=substeps,
         metavar="M",
         help="equal parts of a step, or auto: as many as the solver finds best (default: the scene's own)",
+    )
+    sub.add_argument(
+        "--integrator",
+        choices=INTEGRATORS,
+        help="euler, or bdf2, which is of second order in time (default: the scene's own)",
     )
     sub.add_argument(
         "--error-samples",

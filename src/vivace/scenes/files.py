@@ -143,8 +143,9 @@ def _from_toml(path: Path) -> Scene:
 
 def _in_world(path: Path, scene: Scene, world: dict) -> Scene:
     """A named scene in other circumstances."""
-    check_known(path, "[world] of a named scene", world, {"gravity", "wind", "time_step", "substeps", "stiffness"})
-    changes = {key: world[key] for key in ("wind", "time_step", "substeps") if key in world}
+    steps = ("wind", "time_step", "substeps", "integrator")
+    check_known(path, "[world] of a named scene", world, {"gravity", "stiffness", *steps})
+    changes = {key: world[key] for key in steps if key in world}
     model = scene.model.stiffened(world["stiffness"]) if "stiffness" in world else scene.model
     changes["model"] = replace(model, gravity=as_gravity(world["gravity"])) if "gravity" in world else model
     if world:
@@ -155,7 +156,8 @@ def _in_world(path: Path, scene: Scene, world: dict) -> Scene:
 def _described(path: Path, data: dict) -> Scene:
     body = _mesh(path, table_of(path, data, "mesh"))
     world = table_of(path, data, "world")
-    check_known(path, "[world]", world, {"gravity", "air", "viscosity", "time_step", "substeps", "wind", "stiffness"})
+    known = {"gravity", "air", "viscosity", "time_step", "substeps", "integrator", "wind", "stiffness"}
+    check_known(path, "[world]", world, known)
     material = table_of(path, data, "material")
     options = dict(material)
     kind = options.pop("kind", None)
@@ -187,10 +189,9 @@ def _described(path: Path, data: dict) -> Scene:
         model = model.pin(highest(body, pins["highest"]), stiffness=stiffness)
     if "stiffness" in world:
         model = model.stiffened(world["stiffness"])
-    wind = world.get("wind", (0.0, 0.0, 0.0))
-    parts = world.get("substeps", "auto")
+    motion = {key: world[key] for key in ("wind", "substeps", "integrator") if key in world}
     settings = {"description": data}
-    return Scene(path.stem, model, world.get("time_step", 1 / 30), settings=settings, wind=wind, substeps=parts)
+    return Scene(path.stem, model, world.get("time_step", 1 / 30), settings=settings, **motion)
 
 
 def _mesh(path: Path, options: dict) -> Mesh:

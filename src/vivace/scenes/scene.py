@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..checks import check_time_step, is_number
-from ..errors import InputError, VivaceError
+from ..errors import InputError, UnknownNameError, VivaceError
+from ..integrators import INTEGRATORS
 from ..model import Model
 from ..registry import Registry
 from ..simulation import Simulation
@@ -38,9 +39,12 @@ class Scene:
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
     guess: str = "auto"  # see Simulation
     substeps: int | str = "auto"  # likewise
+    integrator: str = "euler"  # likewise
 
     def __post_init__(self) -> None:
         check_time_step(self.time_step)
+        if self.integrator not in INTEGRATORS:
+            raise UnknownNameError("integrator", str(self.integrator), INTEGRATORS)
         if (
             not isinstance(self.wind, (tuple, list, np.ndarray))
             or len(self.wind) != 3
@@ -60,8 +64,9 @@ class Scene:
         threads: int | None = None,
         seed: int = 0,
         substeps: int | str | None = None,
+        integrator: str | None = None,
     ) -> Simulation:
-        """A simulation at the scene's start; solver, budget and substeps default to the scene's own."""
+        """A simulation at the scene's start; solver, budget, substeps and integrator default to the scene's own."""
         chosen = make_solver(self.solver if solver is None else solver)
         mine = not isinstance(solver, Solver)  # a caller's own solver stays as it is
         if mine and isinstance(chosen, Chebyshev) and chosen.rho == AUTO and chosen.name in self.tuned:
@@ -75,6 +80,7 @@ class Scene:
             seed=seed,
             guess=self.guess,
             substeps=self.substeps if substeps is None else substeps,
+            integrator=self.integrator if integrator is None else integrator,
         )
         if self.start is not None:
             sim.positions = self.start

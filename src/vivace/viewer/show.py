@@ -196,6 +196,7 @@ class Show:
             seed=first.seed,
             guess=first.guess,
             substeps=first.asked_substeps,
+            integrator=first.integrator,
         )
         sim.positions, sim.velocities = first.positions, first.velocities
         sim.gravity, sim.wind = first.gravity, first.wind
