@@ -169,7 +169,7 @@ def spring_blocks(springs, q, cell):
 
 
 def random_tets(cells, vertices, rng):
-    """Starts, corners, operators and weights of tetrahedra in fours, and gradients of the features, three-dimensional."""
+    """Starts, corners, operators and weights of tetrahedra in fours, and gradients of their features in space."""
     starts = np.concatenate([[0], np.cumsum(4 * rng.integers(0, 3, cells))]).astype(np.int32)
     m = int(starts[-1])
     corners = np.array([rng.permutation(vertices)[:4] for _ in range(m)], np.int32).reshape(-1, 4)

@@ -1,17 +1,23 @@
-"""`auto`: what it picks and why, what a change of pins costs, and that its results can be had again."""
+"""`auto`: the lattice in as many substeps as the budget pays for; what changes while it runs."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from vivace import Budget, Cloth, InputError, Model, Simulation, System, mesh
+from vivace import Budget, Cloth, InputError, Model, Simulation, mesh
+from vivace.collisions import Plane
 from vivace.scenes import Scene, make_scene
 from vivace.solvers import auto as auto_module
 from vivace.solvers import make_solver, minimise
-from vivace.solvers.auto import DIRECT, GOOD_AS, MULTIGRID, SETTLED, Auto, Costs
+from vivace.solvers.auto import ROUNDS, SHORTEST, SPENT, Auto, round_ms
+from vivace.solvers.reference import polish
 
 from .rounding import small_scene
+
+USED = "lattice(multigrid)"
 
 
 @pytest.fixture
@@ -19,67 +25,64 @@ def sim() -> Simulation:
     return make_scene("tablecloth", resolution=12).simulate(budget=Budget(iterations=4), threads=1)
 
 
-def priced(multigrid: float, direct: float) -> Auto:
-    """`auto` with the costs of an iteration given."""
-    solver = Auto()
-    solver._costs = Costs(multigrid, direct)
-    return solver
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return make_scene("tablecloth", resolution=12).model
 
 
-# --- the choice ------------------------------------------------------------------------------------------------------
+# --- how many substeps -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("multigrid", "direct", "budget_ms", "choice"),
-    [
-        (1.0, 0.5, None, DIRECT),  # exact and cheaper
-        (1.0, 0.99 * GOOD_AS, None, DIRECT),  # dearer, but worth it
-        (1.0, 1.01 * GOOD_AS, None, MULTIGRID),
-        (1.0, 0.5, 8.0, DIRECT),
-        (1.0, 1.2, 1.1, MULTIGRID),  # not one exact correction fits, but one cycle does
-        (1.0, 1.2, 0.9, DIRECT),  # neither does: at least one iteration is made anyway
-        (1.0, 1.2, 1.3, DIRECT),
-        (1.0, 50.0, 8.0, MULTIGRID),
-    ],
-)
-def test_the_choice_by_cost_and_budget(multigrid, direct, budget_ms, choice):
-    assert priced(multigrid, direct).choice(budget_ms) == choice
+@pytest.mark.parametrize("h", [0.001, 0.004, 1 / 60, 0.033, 0.5])
+def test_substeps_are_two_rounds_each_and_none_shorter_than_pays(model, h):
+    """min(round(h / 4 ms), iterations // 2), and one at least."""
+    for iterations in (1, 2, 3, 4, 7, 16, 1000):
+        expected = max(1, min(round(h / SHORTEST), iterations // ROUNDS))
+        assert Auto().substeps_for(model, h, Budget(iterations=iterations)) == expected
 
 
-def test_while_the_matrix_changes_it_is_multigrid():
-    """And for SETTLED steps afterwards: then a factorisation is worth having again."""
-    solver = priced(1.0, 0.5)
-    assert solver.choice(None) == DIRECT
-    for calm, choice in ((0, MULTIGRID), (SETTLED - 1, MULTIGRID), (SETTLED, DIRECT)):
-        solver._calm = calm
-        assert solver.choice(None) == choice
+def test_a_larger_budget_never_buys_fewer_substeps(model):
+    """Monotone in milliseconds and in iterations, from one up to what h allows."""
+    most = round(0.033 / SHORTEST)
+    by_time = [Auto().substeps_for(model, 0.033, Budget(ms=ms)) for ms in np.geomspace(0.01, 100.0, 60)]
+    by_count = [Auto().substeps_for(model, 0.033, Budget(iterations=k)) for k in range(1, 40)]
+    both = [Auto().substeps_for(model, 0.033, Budget(ms=100.0, iterations=k)) for k in range(1, 40)]
+    for counts in (by_time, by_count):
+        assert counts == sorted(counts)
+        assert (counts[0], counts[-1]) == (1, most)
+    assert both == by_count  # the tighter limit decides
 
 
-def test_costs_grow_faster_for_the_factorisation_and_in_volumes():
-    """Cycles are linear in the size; factors fill in, those of volumes more than those of surfaces."""
-
-    def growth(scene, sizes):
-        costs = [Costs.of(System(make_scene(scene, resolution=r).model, 1 / 30)) for r in sizes]
-        n = [make_scene(scene, resolution=r).model.n for r in sizes]
-        return [
-            np.log(getattr(costs[1], k) / getattr(costs[0], k)) / np.log(n[1] / n[0]) for k in ("multigrid", "direct")
-        ]
-
-    cloth, cube = growth("tablecloth", (20, 60)), growth("cube", (6, 14))
-    assert cloth[0] < cloth[1]
-    assert cube[0] < cube[1]
-    assert cloth[0] < 1.1
-    assert cube[0] < 1.1
+def test_a_budget_of_time_is_divided_by_what_a_round_is_expected_to_take(model):
+    """SPENT ms / (ROUNDS round_ms), rounded down; a larger model has dearer rounds, and fewer substeps."""
+    for ms in (0.2, 0.5, 1.0):
+        expected = max(1, min(round(0.033 / SHORTEST), int(SPENT * ms / (ROUNDS * round_ms(model)))))
+        assert Auto().substeps_for(model, 0.033, Budget(ms=ms)) == expected
+    sizes = [make_scene("tablecloth", resolution=r).model for r in (12, 30, 60)]
+    prices = [round_ms(size) for size in sizes]
+    assert prices == sorted(prices)
+    counts = [Auto().substeps_for(size, 0.033, Budget(ms=1.5)) for size in sizes]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1]
 
 
-def test_small_meshes_are_factorised_and_large_bodies_are_not():
-    """By size and dimension: 100 and 17,000 vertices, of a surface and of a volume. No simulation is made."""
-    chosen = {}
-    for name, resolution in (("tablecloth", 10), ("cube", 5), ("cube", 26)):
-        solver = Auto()
-        solver._costs = Costs.of(System(make_scene(name, resolution=resolution).model, 1 / 30))
-        chosen[name, resolution] = solver.choice(None)
-    assert chosen == {("tablecloth", 10): DIRECT, ("cube", 5): DIRECT, ("cube", 26): MULTIGRID}
+def test_one_step_with_collisions_and_with_a_tolerance_alone(model):
+    """What touches takes more rounds a step; and a step that is to be converged is to be that step."""
+    touching = model.collide([Plane()])
+    assert Auto().substeps_for(touching, 0.033, Budget(iterations=40)) == 1
+    assert Auto().substeps_for(touching, 0.033, Budget(ms=40.0)) == 1
+    assert Auto().substeps_for(model, 0.033, Budget(tolerance=1e-4)) == 1
+    assert Auto().substeps_for(model, 0.033, Budget(iterations=40, tolerance=1e-4)) > 1
+
+
+def test_a_simulation_takes_them_unless_it_is_told_otherwise(model):
+    sim = Simulation(model, budget=Budget(iterations=16), time_step=0.033)
+    assert (sim.substeps, sim.asked_substeps, sim.time_step) == (8, "auto", 0.033)
+    assert sim.system.h == 0.033 / 8
+    assert sim.step().substeps == 8
+    sim.substeps = 1
+    assert sim.system.h == sim.time_step == 0.033
+    assert Simulation(model, solver=USED, budget=Budget(iterations=16)).substeps == 1  # a name is a name
 
 
 # --- in use ----------------------------------------------------------------------------------------------------------
@@ -89,17 +92,20 @@ def test_it_says_which_solver_it_used(sim):
     assert sim.solver.name == "auto"
     assert sim.solver.used == "auto"  # nothing yet
     sim.step()
-    assert sim.solver.used == DIRECT
-    sim.model = sim.model.pin([70])
-    sim.step()
-    assert sim.solver.used == MULTIGRID
+    assert sim.solver.used == USED
     assert sim.colouring is not None
     assert make_solver("lbfgs(direct)").used == "lbfgs(direct)"
 
 
-def test_its_steps_are_those_of_the_solver_it_names(sim):
-    other = make_scene("tablecloth", resolution=12).simulate(solver=DIRECT, budget=Budget(iterations=4), threads=1)
-    for _ in range(5):
+@pytest.mark.parametrize(("collides", "cells"), [(False, auto_module.FREE_CELLS), (True, auto_module.TOUCHING_CELLS)])
+def test_its_steps_are_those_of_the_solver_it_names(model, collides, cells):
+    """The same bits, in the same substeps; finer cells for what lies over an edge."""
+    if collides:
+        model = model.collide([Plane((0, -0.3, 0), (0, 1, 0))])
+    given = {"budget": Budget(iterations=4), "time_step": 0.033, "threads": 1}
+    sim = Simulation(model, **given)
+    other = Simulation(model, solver=("lattice", {"cells": cells}), substeps=sim.substeps, **given)
+    for _ in range(12):
         sim.step()
         other.step()
     np.testing.assert_array_equal(sim.positions, other.positions)
@@ -107,20 +113,17 @@ def test_its_steps_are_those_of_the_solver_it_names(sim):
 
 def test_a_hierarchy_is_built_in_the_background_for_big_meshes_under_a_clock(monkeypatch):
     """With a budget of iterations it is waited for: the result must not depend on when it is there."""
-    monkeypatch.setattr(auto_module, "BIG", 100)
-    monkeypatch.setattr(auto_module, "GOOD_AS", 0.0)  # never a factorisation
     scene = make_scene("tablecloth", resolution=20)
-    sims = [scene.simulate(budget=Budget(iterations=3), threads=1) for _ in range(2)]
-    for sim in sims:
-        for _ in range(3):
-            assert sim.step().note == ""
-        assert sim.solver._solvers[MULTIGRID].corrector.background
-        assert sim.solver.used == MULTIGRID
-    np.testing.assert_array_equal(sims[0].positions, sims[1].positions)
-    plain = scene.simulate(solver=MULTIGRID, budget=Budget(iterations=3), threads=1)
+    plain = scene.simulate(budget=Budget(iterations=4), threads=1)
     for _ in range(3):
         plain.step()
-    np.testing.assert_array_equal(sims[0].positions, plain.positions)
+    monkeypatch.setattr(auto_module, "BIG", 100)
+    sims = [scene.simulate(budget=Budget(iterations=4), threads=1) for _ in range(2)]
+    for sim in sims:
+        for _ in range(3):
+            assert "being built" not in sim.step().note
+        assert sim.solver._solver.corrector.background
+        np.testing.assert_array_equal(sim.positions, plain.positions)
     timed = scene.simulate(budget=Budget(ms=4.0), threads=1)
     for _ in range(3):
         assert timed.step().finite
@@ -134,22 +137,20 @@ def test_a_hierarchy_is_built_in_the_background_for_big_meshes_under_a_clock(mon
 def test_other_pins_take_the_fast_path(sim):
     """Nothing is prepared anew, and the assembled arrays are the same objects."""
     sim.step()
-    before, prepared = sim.system, dict(sim.solver._solvers)
-    sim.model = sim.model.pin([70])
-    assert sim.system is not before
-    assert sim.system.off is before.off
-    assert sim.system.stiffness_diagonal is before.stiffness_diagonal
-    assert not sim.prepare()  # adapted: there was nothing to set up
-    assert sim.solver.system is sim.system
-    sim.step()
-    assert sim.solver._solvers[DIRECT] is prepared[DIRECT]
-    cycles = sim.solver._solvers[MULTIGRID]
-    layout, hierarchy = cycles.layout, cycles.corrector.hierarchy
-    sim.model = sim.model.pin([75])
-    sim.step()
-    assert sim.solver._solvers[MULTIGRID] is cycles
-    assert cycles.layout is layout
-    assert cycles.corrector.hierarchy is hierarchy
+    before, inner = sim.system, sim.solver._solver
+    layout, hierarchy, spaces = inner.layout, inner.corrector.hierarchy, inner._spaces
+    for vertex in (70, 75):
+        sim.model = sim.model.pin([vertex])
+        assert sim.system is not before
+        assert sim.system.off is before.off
+        assert sim.system.stiffness_diagonal is before.stiffness_diagonal
+        assert not sim.prepare()  # adapted: there was nothing to set up
+        assert sim.solver.system is sim.system
+        assert sim.step().finite
+        assert sim.solver._solver is inner
+        assert inner.layout is layout
+        assert inner.corrector.hierarchy is hierarchy
+        assert inner._spaces is spaces
 
 
 def test_other_constraints_do_not(sim):
@@ -157,20 +158,19 @@ def test_other_constraints_do_not(sim):
     sim.model = sim.model.constrain("spring", [[0, 70]], 10.0)
     assert sim.prepare()
     assert sim.step().finite
-    assert sim.solver.used == DIRECT  # everything is new, and calm
 
 
 @pytest.mark.parametrize("name", ["tablecloth", "cube"])
 def test_changed_pins_give_what_a_fresh_simulation_gives(name):
     """The same minimum of the same step, up to rounding; within a budget of few iterations nearly the same state."""
     scene = small_scene(name)
-    old = scene.simulate(budget=Budget(iterations=4), threads=1)
+    old = scene.simulate(budget=Budget(iterations=4), substeps=1, threads=1)
     for _ in range(3):
         old.step()
     vertex = int(np.setdiff1d(np.arange(scene.model.n), scene.model.pinned)[scene.model.n // 2])
     model = scene.model.pin([vertex], target=old.positions[vertex])
     old.model = model
-    fresh = Simulation(model, solver=MULTIGRID, budget=Budget(iterations=4), time_step=scene.time_step, threads=1)
+    fresh = Simulation(model, budget=Budget(iterations=4), time_step=scene.time_step, substeps=1, threads=1)
     fresh.positions, fresh.velocities = old.positions, old.velocities
     few = [sim.step().energy for sim in (old, fresh)]
     assert few[0] == pytest.approx(few[1], rel=0.05)
@@ -188,7 +188,7 @@ def test_changed_pins_give_what_a_fresh_simulation_gives(name):
 def test_pins_may_change_every_frame(name, count):
     """Held where they are for a frame, let go, others held: finite, and no step ends above its start."""
     scene = small_scene(name)
-    sim = scene.simulate(budget=Budget(iterations=5), threads=1)
+    sim = scene.simulate(budget=Budget(iterations=6), threads=1)
     sim.step()
     rng = np.random.default_rng(count)
     free = np.setdiff1d(np.arange(scene.model.n), scene.model.pinned)
@@ -197,29 +197,7 @@ def test_pins_may_change_every_frame(name, count):
         sim.model = scene.model.pin(where, target=sim.positions[where])
         report = sim.step()
         assert report.finite
-        assert sim.solver.used == MULTIGRID
         assert report.energy <= sim.system.energy(report.frame.start, report.frame) * (1 + 1e-6), frame
-
-
-@pytest.mark.parametrize("count", [5, 15])
-@pytest.mark.parametrize("name", ["tablecloth", "bar"])
-def test_after_a_calm_while_it_factorises_again(name, count):
-    """With the new pins in the factors, or as their low-rank update: every step ends below its start, as before."""
-    scene = small_scene(name)
-    sim = scene.simulate(budget=Budget(iterations=5), threads=1)
-    sim.step()
-    free = np.setdiff1d(np.arange(scene.model.n), scene.model.pinned)
-    where = free[np.linspace(0, len(free) - 1, count).astype(int)]
-    sim.model = scene.model.pin(where, target=sim.positions[where])
-    used = []
-    for _ in range(SETTLED + 10):
-        report = sim.step()
-        used.append(sim.solver.used)
-        assert report.energy <= sim.system.energy(report.frame.start, report.frame) * (1 + 1e-6)
-        assert report.note == ""
-    assert used == [MULTIGRID] * SETTLED + [DIRECT] * 10
-    held = np.linalg.norm(sim.positions[where] - sim.targets[-count:], axis=1)
-    assert held.max() < 1e-2
 
 
 @pytest.mark.parametrize("solver", ["auto", "vivace", "lbfgs(multigrid)", "direct", "jacobi"])
@@ -238,25 +216,37 @@ def test_what_float32_cannot_hold_is_refused_again_and_again(solver, change):
     sim.model = scene.model
     sim.step()
     other.step()
-    assert np.abs(sim.positions - other.positions).max() < 1e-3  # auto has become careful: another solver
+    assert np.abs(sim.positions - other.positions).max() < 1e-3
 
 
 # --- again -----------------------------------------------------------------------------------------------------------
 
 
 def test_iteration_budgets_are_reproducible():
-    """Pins that change, the choice between two solvers, any number of threads: the same bits."""
+    """Pins that change, any number of threads: the same bits."""
     scene = make_scene("tablecloth", resolution=16)
     found = []
     for threads in (1, 2, 1):
-        sim = scene.simulate(budget=Budget(iterations=3), threads=threads)
-        for frame in range(SETTLED + 8):
+        sim = scene.simulate(budget=Budget(iterations=8), threads=threads)
+        assert sim.substeps == 4
+        for frame in range(20):
             if frame in (2, 3, 5):
                 sim.model = scene.model.pin([100 + frame])
             sim.step()
-        assert sim.solver.used == DIRECT
         found.append(sim.positions.tobytes() + sim.velocities.tobytes())
     assert found[0] == found[1] == found[2]
+
+
+def test_it_converges_to_the_minimum_of_the_step():
+    """Many rounds in one step: RMS distance from the minimum below a thousandth of what the step moved."""
+    scene = make_scene("tablecloth", resolution=12)
+    sim = scene.simulate(budget=Budget(iterations=100), substeps=1, threads=1)
+    for _ in range(4):
+        report = sim.step()
+    frame = report.frame
+    minimum = polish(sim.system, frame).q
+    away = np.sqrt(np.mean((report.positions - minimum) ** 2))
+    assert away <= 1e-3 * np.sqrt(np.mean((minimum - frame.previous) ** 2))
 
 
 def test_it_is_the_default():
@@ -265,18 +255,8 @@ def test_it_is_the_default():
     assert Scene("default", model, 1 / 30).simulate().solver.name == "auto"
 
 
-def test_with_changing_pins_all_over_it_sweeps_are_chosen_where_they_get_farther():
-    """Errors are rough there, and coarse levels have little to do: long steps of bodies, short ones of cloth."""
-    for name, resolution, shortest, longest in (("armadillo", 16, 1.01, 100.0), ("tablecloth", 30, 0.01, 0.99)):
-        scene = make_scene(name, resolution=resolution)
-        every = np.setdiff1d(np.arange(scene.model.n), scene.model.pinned)[::10]
-        solver = Auto()
-        solver.prepare(System(scene.model, scene.time_step), threads=1, seed=0)
-        assert solver.adapt(System(scene.model.pin(every), scene.time_step, like=solver.system))
-        enough = auto_module.ENOUGH_BODY if name == "armadillo" else auto_module.ENOUGH_CLOTH
-        limit = enough * solver._costs.multigrid
-        assert solver.choice(shortest * limit) == solver.choice(longest * limit) == auto_module.SWEEPS
-        assert solver.choice(limit * (0.99 if name == "armadillo" else 1.01)) != auto_module.SWEEPS
-        assert solver.choice(None) != auto_module.SWEEPS
-        solver._calm = SETTLED  # a clamp, not contacts
-        assert solver.choice(longest * limit) != auto_module.SWEEPS
+def test_before_it_is_prepared_nothing_is_planned():
+    solver = Auto()
+    assert solver.plan is None
+    assert not solver.adapt(SimpleNamespace())
+    solver.wait()

@@ -66,15 +66,17 @@ def test_iterations_are_exact(solver, iterations):
 def test_tolerance_stops_at_its_residual(solver, tolerance):
     """The last sweep met ‖r‖ <= tolerance ‖r of the first sweep‖; the one over fresh projections before it did not."""
     scene = make_scene("hanging-cloth", resolution=8, stretch=100.0)
-    first = scene.simulate(solver=solver, budget=Budget(iterations=1), threads=1).step()
-    report = scene.simulate(solver=solver, budget=Budget(tolerance=tolerance), threads=1).step()
+    first = scene.simulate(solver=solver, budget=Budget(iterations=1), substeps=1, threads=1).step()
+    report = scene.simulate(solver=solver, budget=Budget(tolerance=tolerance), substeps=1, threads=1).step()
     assert report.stopped == "tolerance"
     assert report.residual <= tolerance * first.residual * (1 + 1e-6)  # two sums of the same float32 squares
     if report.sweeps > 1:
         back = max(1, getattr(make_solver(solver), "refresh", 1))
-        before = scene.simulate(solver=solver, budget=Budget(iterations=report.sweeps - back), threads=1).step()
+        before = scene.simulate(
+            solver=solver, budget=Budget(iterations=report.sweeps - back), substeps=1, threads=1
+        ).step()
         assert before.residual > tolerance * first.residual * (1 - 1e-6)
-        same = scene.simulate(solver=solver, budget=Budget(iterations=report.sweeps), threads=1).step()
+        same = scene.simulate(solver=solver, budget=Budget(iterations=report.sweeps), substeps=1, threads=1).step()
         np.testing.assert_array_equal(same.positions, report.positions)
 
 
