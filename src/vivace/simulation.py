@@ -384,6 +384,11 @@ class Simulation:
 
     def _substep(self, clock: StageClock, budget: Budget, k: int) -> _Part:
         """Part k of a frame."""
+        new = self.prepare()
+        if new:
+            clock.restart_budget()  # a new solver's set-up is not part of a frame's budget
+        clock.end("colour")
+
         self._predict()
         clock.end("predict")
 
@@ -392,9 +397,6 @@ class Simulation:
         if self._adapts_guess and self._moving and self.solver.starts_anywhere:
             self._hold_back(contacts)
 
-        new = self.prepare()
-        if new:
-            clock.restart_budget()  # a new solver's set-up is not part of a frame's budget
         self.solver.touch(contacts, self._q, self._s)
         clock.end("colour")
 

@@ -2,12 +2,15 @@
 
 It is `lattice(multigrid)`, in as many substeps as the budget pays for with two rounds each: two rounds in each of four
 substeps follow the true motion more closely than eight rounds in one step, because implicit Euler at 33 ms is itself
-far from it, and because less has to turn at once. A small model says how long a round takes; its coefficients were
-measured (`benchmarks/motion.py --only model` prints them) and stand here, so that the choice, and with it the result,
-is the same on every run and every machine.
+far from it, and because less has to turn at once. A body of tetrahedra through which waves travel slowly turns in
+small regions that a lattice is too coarse for, and projecting it twice a round costs more than the lattice brings:
+there it is `lbfgs(multigrid)`, two iterations a substep.
+
+A small model says how long a round takes; its coefficients were measured (`benchmarks/motion.py` prints iterations and
+milliseconds) and stand here, so that the choice, and with it the result, is the same on every run and every machine.
 
 The direct and multigrid solvers of projective dynamics, alone or under L-BFGS, reach a smaller energy in the same time
-and hover (docs/solvers.md): they are there by name.
+on cloth, and hover (docs/solvers.md): they are there by name.
 """
 
 from __future__ import annotations
@@ -27,8 +30,11 @@ from .base import SOLVERS, Budget, Deadline, Outcome, PartsJob, Solver, make_sol
 FREE_CELLS, TOUCHING_CELLS = 10, 16  # of the lattice: what lies over an edge needs finer ones than what swings
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
 
-# Milliseconds of a round on two threads, by what they are proportional to.
-ROUND_MS = {"once": 0.05, "vertex": 4.0e-5, "spring": 1.0e-5, "quadratic": 0.7e-5, "projected": 7.0e-5}
+# Milliseconds of a round on two threads, by what they are proportional to; of an iteration without a lattice.
+ROUND_MS = {"once": 0.05, "vertex": 4.0e-5, "spring": 1.0e-5, "quadratic": 0.7e-5, "projected": 8.5e-5}
+ITERATION_MS = {"once": 0.05, "vertex": 4.0e-5, "spring": 1.0e-5, "quadratic": 0.7e-5, "projected": 4.0e-5}
+TYPICAL = 0.008  # s: a substep, for the choice between the two
+SLOW = 0.5  # of a body's size that a wave travels in it, below which bodies of tetrahedra do without a lattice
 SPENT = 0.95  # share of a budget that is planned for
 ROUNDS = 2  # wanted of each substep
 SHORTEST = 0.004  # s: substeps below this no longer pay
@@ -37,13 +43,32 @@ SHORTEST = 0.004  # s: substeps below this no longer pay
 def round_ms(model: Model) -> float:
     """What the model expects of one round (ms)."""
     count = {role: sum(len(group) for group in model.groups if group.kind.role is role) for role in Role}
+    cost = ROUND_MS if wants_lattice(model) else ITERATION_MS
     return (
-        ROUND_MS["once"]
-        + ROUND_MS["vertex"] * model.n
-        + ROUND_MS["spring"] * count[Role.SPRING]
-        + ROUND_MS["quadratic"] * count[Role.QUADRATIC]
-        + ROUND_MS["projected"] * count[Role.PROJECTED]
+        cost["once"]
+        + cost["vertex"] * model.n
+        + cost["spring"] * count[Role.SPRING]
+        + cost["quadratic"] * count[Role.QUADRATIC]
+        + cost["projected"] * count[Role.PROJECTED]
     )
+
+
+def wants_lattice(model: Model) -> bool:
+    """All but soft bodies of tetrahedra: those in which a wave does not get far in a substep."""
+    return not model.mesh.is_volumetric or reach(model, TYPICAL) > SLOW
+
+
+def reach(model: Model, h: float) -> float:
+    """How far a wave travels through a body of tetrahedra in h seconds, in sizes of the body: √(K_ii h²/m) edges."""
+    stiffness = np.zeros(model.n)
+    for group in model.groups:
+        if group.kind.role is Role.PROJECTED:
+            own = group.weights[:, None] * np.einsum("mrk,mrk->mk", group.operator, group.operator)
+            np.add.at(stiffness, group.vertices, own)
+    rest, tets = model.mesh.vertices, model.mesh.tets
+    edge = float(np.linalg.norm(rest[tets[:, 0]] - rest[tets[:, 1]], axis=1).mean())
+    size = float(np.linalg.norm(np.ptp(rest, axis=0)))
+    return edge * float(np.sqrt(np.median(stiffness / model.masses))) * h / size
 
 
 @SOLVERS.register("auto")
@@ -52,25 +77,33 @@ class Auto(Solver):
     """What moves best under the budget: the default."""
 
     name = "auto"
-    snaps_pins = False
 
     def __post_init__(self) -> None:
         self._solver: Solver | None = None
+        self._measured: tuple[Model, float] | None = None
 
     def substeps_for(self, model: Model, h: float, budget: Budget) -> int:
         if model.collisions is not None:
             return 1  # contacts take more rounds a step than one, and finding them takes as long as some
         most = max(1, round(h / SHORTEST))
         if budget.ms is not None:
-            most = min(most, int(SPENT * budget.ms / (ROUNDS * round_ms(model))))
+            most = min(most, int(SPENT * budget.ms / (ROUNDS * self._round_ms(model))))
         elif budget.iterations is None:
             return 1  # the step is to be solved as it is
         return max(1, min(most, budget.most_iterations // ROUNDS))
 
+    def _round_ms(self, model: Model) -> float:
+        """Measured once for models that differ in their pins only."""
+        if self._measured is None or self._measured[0].masses is not model.masses:
+            self._measured = model, round_ms(model)
+        return self._measured[1]
+
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         cells = FREE_CELLS if system.model.collisions is None else TOUCHING_CELLS
         inner = "multigrid:background=True" if system.n >= BIG else "multigrid"
-        self._solver = make_solver(("lattice", {"inner": inner, "cells": cells}))
+        options = {"inner": inner, "cells": cells} if wants_lattice(system.model) else {"inner": inner}
+        self._solver = make_solver(("lattice" if "cells" in options else "lbfgs", options))
+        self.snaps_pins = self._solver.snaps_pins
         self._solver.prepare(system, threads=threads, seed=seed)
         self.system, self.colouring = system, self._solver.colouring
 
