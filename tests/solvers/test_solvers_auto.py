@@ -238,11 +238,15 @@ def test_iteration_budgets_are_reproducible():
 
 
 def test_it_converges_to_the_minimum_of_the_step():
-    """Many rounds in one step: RMS distance from the minimum below a thousandth of what the step moved."""
+    """Many rounds in one step: RMS distance from the minimum below a thousandth of what the step moved.
+
+    Very many: what is rough and soft, folds of one edge, comes as slowly as in L-BFGS.
+    """
     scene = make_scene("tablecloth", resolution=12)
-    sim = scene.simulate(budget=Budget(iterations=100), substeps=1, threads=1)
-    for _ in range(4):
-        report = sim.step()
+    sim = scene.simulate(budget=Budget(iterations=20), substeps=1, threads=1)
+    for _ in range(3):
+        sim.step()
+    report = sim.step(Budget(iterations=3000))
     frame = report.frame
     minimum = polish(sim.system, frame).q
     away = np.sqrt(np.mean((report.positions - minimum) ** 2))

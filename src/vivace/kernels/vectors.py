@@ -92,8 +92,8 @@ def aim(table, begin, end, iteration):
     )
     share = np.float32(iteration + 1) / parts[0]
     for p in range(begin, end):
-        old = load4(first, p)
-        store4(target, at(vertices, p), old + share * (load4(last, p) - old))
+        old, new = load4(first, p), load4(last, p)
+        store4(target, at(vertices, p), new if share == np.float32(1.0) else old + share * (new - old))
 
 
 @phase_kernel
