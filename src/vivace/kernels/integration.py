@@ -22,7 +22,7 @@ from .team import doubles, floats, ints, phase_kernel, rows
 STORED, MOVING, CREDIT, LATE, NEW_STORED, LEFT = range(6)  # energies (J)
 OVER, FACTOR, MEAN = range(6, 9)  # whether new is to be measured; what is left of velocities, and their mean
 STATE_SIZE = 11
-WORK, KINETIC = 3, 4  # columns of the sums over vertices
+WORK, KINETIC = 4, 4  # columns of the sums over vertices
 LENT = 0.01  # share of the kinetic energy of late that may be lost and come back
 FORGOTTEN = 0.02  # share of that energy that is forgotten in a step
 SLACK = 1e-6  # share of the energy that rounding may add before positions are taken back
@@ -162,39 +162,48 @@ def _pinned(weight, x, target):
 
 @phase_kernel
 def work_blocks(table, begin, end, iteration):
-    """In blocks: the work of external forces from q to new; what pins, where they are now, store at q and at new."""
+    """In blocks: the work of external forces from q to new; what pins, where they are now, store at q and at new;
+    ½ Σ m |new - q|².
+    """
     q, new, pulled, masses = rows(table, 0), rows(table, 1), rows(table, 2), doubles(table, 3)
     pin, target, partial, state = floats(table, 4), rows(table, 5), doubles(table, 6), doubles(table, 7)
     if state[OVER] == 0.0:
         return
     for first in range(begin, end, BLOCK):
-        work, held, holding = 0.0, 0.0, 0.0
+        work, held, holding, way = 0.0, 0.0, 0.0, 0.0
         for i in range(first, min(first + BLOCK, end)):
             qi, ni = load4(q, i), load4(new, i)
             work += masses[i] * np.float64(dot4(load4(pulled, i), ni - qi))
+            way += 0.5 * masses[i] * np.float64(dot4(ni - qi, ni - qi))
             if at(pin, i) > 0:
                 ti = load4(target, i)
                 held += _pinned(at(pin, i), qi, ti)
                 holding += _pinned(at(pin, i), ni, ti)
         block = WORK * (first // BLOCK)
-        partial[block], partial[block + 1], partial[block + 2] = work, held, holding
+        partial[block], partial[block + 1], partial[block + 2], partial[block + 3] = work, held, holding, way
 
 
 @phase_kernel
 def weigh(table, begin, end, iteration):
-    """What is left for motion at the new positions; OVER says that it is less than nothing."""
-    stored, worked, state = doubles(table, 0), doubles(table, 1), doubles(table, 2)
+    """What is left for motion at the new positions; OVER says that it is less than nothing.
+
+    `least`: 1/h² for what touches, whose velocities need not be smaller than Euler's, else 0.
+    """
+    stored, worked, state, least = doubles(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)[0]
     if state[OVER] == 0.0:
         return
-    total, work, held, holding = 0.0, 0.0, 0.0, 0.0
+    total, work, held, holding, way = 0.0, 0.0, 0.0, 0.0, 0.0
     for b in range(stored.shape[0]):
         total += stored[b]
     for b in range(worked.shape[0] // WORK):
         work += worked[WORK * b]
         held += worked[WORK * b + 1]
         holding += worked[WORK * b + 2]
+        way += worked[WORK * b + 3]
     had = state[MOVING] + state[STORED] + state[CREDIT] + held
     left = had + work - total - holding
+    if least > 0.0:
+        left = max(left, least * way)
     state[NEW_STORED], state[LEFT] = total, left
     state[OVER] = 0.0 if left >= -SLACK * had else 1.0  # also when it is not a number
 
@@ -265,7 +274,8 @@ def balance(table, begin, end, iteration):
     state[FACTOR] = factor
     state[MEAN], state[MEAN + 1], state[MEAN + 2] = common * px / mass, common * py / mass, common * pz / mass
     late = max(moving, (1.0 - FORGOTTEN) * state[LATE])
-    state[CREDIT] = min(state[LEFT] - moving, LENT * late)  # below zero, where rounding has added: a debt
+    owed = -SLACK * (state[STORED] + state[MOVING])  # what rounding has added is a debt; what obstacles do is not
+    state[CREDIT] = min(max(state[LEFT] - moving, owed), LENT * late)
     state[STORED], state[MOVING], state[LATE] = state[NEW_STORED], moving, late
 
 
