@@ -17,6 +17,7 @@ from problem import FRAME_S, Problem, Running, fitting, serve, some
 
 wp.config.quiet = True
 DEVICE = "cpu"
+STYLE3D_KEEPS = 0.998  # of velocities, in every step, whatever its length: its own damping, which is taken back
 STABLE = 0.25  # m/h²: the stiffest spring with which its XPBD is stable
 SMALL_STEPS = 100  # of one iteration each, as in "Small steps in physics simulation"
 
@@ -102,6 +103,8 @@ def start(problem: Problem, kind: str, substeps: int, iterations: int) -> Runnin
         solver = maker(model, iterations=iterations)
     model.particle_grid = None
     keep = 1.0 / (1.0 + problem.air * dt)
+    if kind == "style3d":
+        keep /= STYLE3D_KEEPS
     states, control = [model.state(), model.state()], model.control()
 
     def walk() -> None:

@@ -86,7 +86,7 @@ def last_line(text: str) -> str:
 
 
 def result_of(name: str, setting: str, arguments: argparse.Namespace) -> Path:
-    return arguments.out / f"{name}-{setting}.npz"
+    return arguments.out / f"{name}-{setting}-{arguments.resolution}.npz"
 
 
 def stretch_of(problem: Problem, path: np.ndarray) -> dict:
@@ -174,19 +174,21 @@ def plot(rows: list[dict], file: Path, resolution: int) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(9, 6), constrained_layout=True)
-    for k, peer in enumerate(dict.fromkeys(row["peer"] for row in rows)):
-        mine = [row for row in rows if row["peer"] == peer and row.get("ms") and row.get("cm", {}).get("1")]
-        colour = "black" if peer == "Vivace" else f"C{k - 1}"
-        for row in mine:
-            axes.loglog(row["ms"], row["cm"]["1"], "o" if peer != "Vivace" else "*", color=colour, markersize=9)
-            words = f"{peer}: {row['chosen']} ({number(row['stretch']['mean'])} %)"
-            axes.annotate(words, (row["ms"], row["cm"]["1"]), xytext=(6, 4), textcoords="offset points", fontsize=8)
+    figure, axes = plt.subplots(figsize=(11, 6), constrained_layout=True)
+    shown = [row for row in rows if row.get("ms") and row.get("cm", {}).get("1")]
+    peers = list(dict.fromkeys(row["peer"] for row in shown))
+    for k, row in enumerate(shown, 1):
+        ours, at = row["name"] == OURS, (row["ms"], row["cm"]["1"])
+        words = f"{k}  {row['peer']} {row['chosen']}: {number(at[0])} ms, {number(row['stretch']['mean'])} %"
+        colour = "black" if ours else f"C{peers.index(row['peer'])}"
+        axes.loglog(*at, "*" if ours else "o", color=colour, markersize=10, label=words, linestyle="none")
+        axes.annotate(str(k), at, xytext=(7, 4), textcoords="offset points", fontsize=9)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False, title="mean stretch in %")
     axes.axvline(33, color="grey", linewidth=0.8, linestyle=":")
     axes.set_xlabel("milliseconds a frame of 33 ms (median)")
     axes.set_ylabel("RMS cm from the converged trajectory after 1 s")
-    axes.set_title(f"Tablecloth, {resolution} x {resolution} vertices (in brackets: mean stretch)")
-    axes.margins(x=0.25, y=0.1)
+    axes.set_title(f"Tablecloth, {resolution} x {resolution} vertices")
+    axes.margins(0.1)
     axes.grid(True, which="both", alpha=0.2)
     with replacing(file) as temporary:
         figure.savefig(temporary, dpi=150)
