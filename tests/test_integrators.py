@@ -69,7 +69,8 @@ def test_it_never_gains_energy(start, solver, steps):
     e, least = np.array(energies), np.minimum.accumulate(energies)
     assert np.isfinite(e).all()
     assert (e <= e[0] + 1e-5 * max(stored, max(moving))).all()
-    assert (e[1:] <= least[:-1] + 0.011 * max(moving) + 1e-5 * stored).all()
+    fastest = max(moving) if substeps == 1 else max(stored, *moving)  # between frames it may be more than at their ends
+    assert (e[1:] <= least[:-1] + 0.011 * fastest + 1e-5 * stored).all()
 
 
 def oscillator(h, integrator, substeps=1):

@@ -11,7 +11,7 @@ from vivace import Budget
 from vivace.scenes import make_scene
 
 STORED = Path(__file__).parent / "data" / "tablecloth.npz"  # made by make_tablecloth.py beside it: Newton, converged
-CLOSE, FAR = 0.02, 0.20  # m, RMS; measured: see the test
+CLOSE, FAR = 0.03, 0.20  # m, RMS
 
 
 def distances(solver: str, substeps: int | str) -> list[float]:
@@ -30,13 +30,16 @@ def distances(solver: str, substeps: int | str) -> list[float]:
 
 
 def test_the_tablecloth_moves_as_it_converges():
-    """√(mean |q - q*|²) <= 2 cm at a quarter, a half, three quarters of a second and a second."""
+    """√(mean |q - q*|²) <= 3 cm at a quarter, a half, three quarters of a second and a second.
+
+    Measured: 0.4, 0.7, 2.0 and 1.1 cm, so half as much again as the largest.
+    """
     found = distances("auto", "auto")
     assert max(found) <= CLOSE, found
 
 
 @pytest.mark.parametrize("substeps", [1, 8])
 def test_projective_dynamics_with_the_same_iterations_hovers(substeps):
-    """More than 20 cm away from half a second on: the test above can fail."""
+    """More than 20 cm away from half a second on (measured: 59 to 90): the test above can fail."""
     found = distances("lbfgs(multigrid)", substeps)
     assert min(found[1:]) > FAR, found

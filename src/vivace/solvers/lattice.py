@@ -44,7 +44,7 @@ from .lbfgs import LBFGS
 # sampled tetrahedra is not above the true one: what it overshoots by comes back as velocity, and would grow from step
 # to step beyond a third (docs/relaxation.md).
 SPRINGS_BACK, SAMPLED_BACK = 2.0, 1 / 3
-LEAST_TOUCHING = 8
+LEAST_TOUCHING, LEAST_FOLDING = 8, 16  # rounds of a step that touches colliders, or itself
 
 
 @SOLVERS.register("lattice")
@@ -90,7 +90,10 @@ class Lattice(LBFGS):
         """What touches needs some rounds to hold together: with fewer it melts, more of it touches, and the next step
         takes longer still."""
         assert self.layout is not None
-        return LEAST_TOUCHING if self.layout.contacts is not None and self.layout.contacts.touched else 1
+        contacts, settings = self.layout.contacts, self.layout.system.model.collisions
+        if contacts is None or settings is None or not contacts.touched:
+            return 1
+        return LEAST_FOLDING if settings.itself else LEAST_TOUCHING
 
     def _follow(self) -> None:
         """Take what holds the vertices now to the lattices."""
