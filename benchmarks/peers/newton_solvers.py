@@ -156,9 +156,9 @@ SETTINGS = {
     "style3d-fit": fit("style3d", range(1, 11)),
     "xpbd": usual("xpbd", 20, 10),
     "xpbd-small": usual("xpbd", SMALL_STEPS, 1),
-    "xpbd-fit": fit("xpbd", [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 60]),
+    "xpbd-fit": fit("xpbd", [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 60, 100, 200]),
     "vbd": usual("vbd", 20, 10),
-    "vbd-fit": fit("vbd", [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20]),
+    "vbd-fit": fit("vbd", [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 40]),
 }
 
 if __name__ == "__main__":

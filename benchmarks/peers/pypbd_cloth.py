@@ -52,7 +52,7 @@ def start(problem: Problem, substeps: int, iterations: int = 1) -> Running:
 
 
 def fit(problem: Problem):
-    work = fitting(lambda k: start(problem, k), [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 25, 30])
+    work = fitting(lambda k: start(problem, k), [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 25, 30, 50, 100, 200])
     return lambda: start(problem, work)
 
 
