@@ -134,7 +134,7 @@ def test_no_vertex_becomes_faster_than_the_air():
 def test_falling_ends_at_the_speed_where_drag_carries_the_weight():
     """d g = K v²/(1 + h K v/d), d the cloth's density: a sheet that falls flat, in a wind too weak to matter."""
     model = Model.of(mesh.cloth(6, 6), Cloth(density=0.2, stretch=1e3))
-    sim = Simulation(model, budget=Budget(iterations=10), time_step=1 / 100, threads=1)
+    sim = Simulation(model, budget=Budget(iterations=10), time_step=1 / 100, substeps=1, threads=1)
     sim.wind = (1e-6, 0, 0)
     for _ in range(400):
         sim.step()
