@@ -42,7 +42,9 @@ def runs(scene: Scene, ms: float, seconds: float, options: Options) -> list[Run]
 
 
 def beside(scene: Scene, done: Sequence[Run], options: Options, times: Sequence[float], fine: bool) -> list[Motion]:
-    references = References(scene, len(done[0].ms), fine=fine, times=times, newton=options.newton or None, progress=options.tell)
+    references = References(
+        scene, len(done[0].ms), fine=fine, times=times, newton=options.newton or None, progress=options.tell
+    )
     return [references.motion(result, options.solver, threads=options.threads) for result in done]
 
 
@@ -151,7 +153,9 @@ def bodies(options: Options) -> Iterator[Row]:
         size = f"{scene.name}, {len(scene.model.mesh.tets)} tetrahedra"
         for ms in (15.0, 33.0):
             done = runs(scene, ms, 2.0, options)
-            references = References(scene, len(done[0].ms), fine=False, times=TIMES, newton=options.newton or None, progress=options.tell)
+            references = References(
+                scene, len(done[0].ms), fine=False, times=TIMES, newton=options.newton or None, progress=options.tell
+            )
             moved = [references.motion(result, options.solver, threads=options.threads) for result in done]
             exact = references.trajectory(moved[0].substeps)
             yield tip_row(f"{size}, {ms:g} ms: tip", [result.trajectory() for result in done], exact, tip)
@@ -201,7 +205,9 @@ def main() -> None:
     parser.add_argument("--solver", default="auto")
     parser.add_argument("--repeat", type=int, default=3, help="runs under each budget of time (3)")
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--newton", action="store_true", help="references by Newton's method, in float64, even where they take hours")
+    parser.add_argument(
+        "--newton", action="store_true", help="references by Newton's method even where they take hours"
+    )
     parser.add_argument("--armadillo", metavar="FILE", help="a tetrahedral mesh file")
     parser.add_argument("--progress", action="store_true", help="tell on the way how far the references are")
     parser.add_argument("--json", metavar="OUT", help="write the numbers to a file")

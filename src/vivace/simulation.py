@@ -64,8 +64,8 @@ class Simulation:
     form       what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2]
     guess      where solvers of projective dynamics start: "inertia", at the prediction, or "adaptive", without what the
                last step did not let through of gravity and other forces [chen2024]: what lies then keeps still however
-               few and however many sweeps a step has, and what swings lags behind. "auto": adaptive for models that may
-               touch something, at the prediction for all others
+               few and however many sweeps a step has, and what swings lags behind. "auto": adaptive by the default
+               solver for models that may touch something, at the prediction for all others
     integrator "euler", implicit, or "bdf2", of second order in time: it follows motion more closely and damps less, and
                cannot gain energy however short the solver's time is (see `vivace.integrators`). Not with "verlet"
     trace      reports have the residual of every sweep (`Report.residuals`); may be switched at any time
@@ -491,7 +491,8 @@ class Simulation:
 
     @property
     def _adapts_guess(self) -> bool:
-        return self.guess == "adaptive" or (self.guess == "auto" and self._detector is not None)
+        wanted = self.solver.lies_still and self._detector is not None
+        return self.guess == "adaptive" or (self.guess == "auto" and wanted)
 
     def _choose_substeps(self) -> None:
         """Go on with other steps if the solver wants another number of them under this budget."""
@@ -573,10 +574,14 @@ class Simulation:
         job.run()
 
     def _hold_back(self, contacts: Contacts) -> None:
-        """The adaptive guess; but what touches is pressed on a little, or there would be no friction."""
+        """The adaptive guess; but what touches is pressed on, or there would be no friction.
+
+        A little for what is to lie still; by all of gravity where nobody has said so, because a part of it would make
+        things slide too slowly.
+        """
         touching = contacts.walls.vertices, contacts.pairs.vertices
         for vertices in touching:
-            self._pressed[vertices] = PRESSED
+            self._pressed[vertices] = PRESSED if self.guess == "adaptive" else 1.0
         self._hold_back_job.run()
         for vertices in touching:
             self._pressed[vertices] = 0.0

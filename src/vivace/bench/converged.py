@@ -1,8 +1,8 @@
 """Trajectories that others are measured against: every step converged, in float64, by Newton's method.
 
 Of large bodies that takes hours; theirs are made by many rounds of `lattice(multigrid)` in every step. Measured on the
-tablecloth of 1,600 vertices, these are 0.2 to 0.3 cm from Newton's after 0.25 to 1 s in steps of 33 ms, 0.2 to 0.8 cm in
-steps of 8 ms and 0.1 to 0.9 cm in steps of 1 ms.
+tablecloth of 1,600 vertices, these are 0.2 to 0.3 cm from Newton's after 0.25 to 1 s in steps of 33 ms, 0.2 to 0.8 cm
+in steps of 8 ms and 0.1 to 0.9 cm in steps of 1 ms.
 
 They take minutes, so they are kept in a folder (VIVACE_CACHE, or `vivace` in the user's cache folder) under a digest of
 all that determines them; a longer one goes on where a shorter one ended. A file that is damaged is made again.

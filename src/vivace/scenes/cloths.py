@@ -48,7 +48,7 @@ def tablecloth(
     model = Model.of(sheet, Cloth(density, stretch, LINED * bend), air=air)
     foot = Capsule((0, 0, 0), (0, (HIGH - TOP - FOOT) * side, 0), FOOT * side)
     model = model.collide([Plane(), top, foot], thickness=thickness, friction=friction, itself=itself, sleep=SLEEP)
-    return Scene("tablecloth", model, time_step, frames=180, view=(0.8, 0.45, 1.0))
+    return Scene("tablecloth", model, time_step, frames=180, view=(0.8, 0.45, 1.0), guess="adaptive")
 
 
 @SCENES.register("hanging-cloth")

@@ -64,6 +64,7 @@ class Lattice(LBFGS):
     uses_leftover = False
     refresh = 0
     snaps_pins = False
+    lies_still = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
