@@ -19,9 +19,16 @@ class WallContacts:
     vertices: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     planes: np.ndarray = field(default_factory=lambda: _rows(0))  # (c, 4) float32: n, offset
     friction: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.float32))  # static, kinetic
+    colliders: np.ndarray | None = None  # (c,) int32, which one; None: one for all
 
     def __len__(self) -> int:
         return len(self.vertices)
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """(c,) int64: the same number, step after step, for a vertex and a collider; sorted."""
+        colliders = 0 if self.colliders is None else self.colliders
+        return (self.vertices.astype(np.int64) << 32) + colliders
 
     @cached_property
     def starts(self) -> np.ndarray:

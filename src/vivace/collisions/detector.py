@@ -32,7 +32,7 @@ class Detector:
             return Contacts()
         if self._walls is not None:
             wall = self._walls.find(q, s, threads)
-            walls = WallContacts(wall.vertices, wall.planes, wall.friction)
+            walls = WallContacts(wall.vertices, wall.planes, wall.friction, wall.colliders)
         if self._surfaces is not None:
             pair = self._surfaces.find(q, s, threads)
             friction = np.tile(np.array(self.settings.friction, np.float32), (len(pair.vertices), 1))

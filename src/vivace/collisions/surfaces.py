@@ -134,13 +134,13 @@ class Surfaces:
         sets = []
         for corners in (self.vertices.reshape(-1, 1), self.edges, self.triangles):
             grid, width = grid_arrays(len(corners)), np.array([corners.shape[1]], np.int64)
-            sets.append((*grid, corners, width, np.zeros(len(corners), np.float32), *moving))
+            sets.append((*grid, corners, width, np.zeros((len(corners), 4), np.float32), *moving))
         vertices, edges, triangles = sets
         n_vertices, n_edges, n_triangles = len(self.vertices), len(self.edges), len(self.triangles)
-        vertices += (np.zeros(n_vertices, np.int32), np.zeros(n_vertices, np.float32))
-        edges += (np.zeros((n_edges, 2), np.int32), *(np.zeros((n_edges, 4), np.float32) for _ in range(2)))
+        vertices += (np.zeros(n_vertices, np.int32), np.zeros((n_vertices, 4), np.float32))
+        edges += (np.zeros((n_edges, 2), np.int32), *(np.zeros((n_edges, 4), np.float32) for _ in range(3)))
         triangles += (np.zeros((n_triangles, 3), np.int32), np.zeros((5 * n_triangles, 4), np.float32))
-        triangles += (np.zeros(n_triangles, np.float32),)
+        triangles += (np.zeros((n_triangles, 4), np.float32),)
         sets = [edges, triangles, vertices]
         self._bases = [arrays[4] for arrays in sets]
         phases += [Phase(bound, arrays, 0, len(arrays[0])) for arrays in sets]

@@ -186,16 +186,6 @@ def store_both(blocks, k, mirror, d, a, b):
     store4(blocks, 3 * mirror + 2, zxy4(a))
 
 
-@phase_kernel
-def spread_ties(table, begin, end, iteration):
-    """Scalar ties as blocks: two rows (D, A) for each vertex, as coarse levels have them."""
-    tie, ties = floats(table, 0), rows(table, 1)
-    for i in range(begin, end):
-        t = at(tie, i)
-        store4(ties, 2 * i, make4(t, t, t, np.float32(0.0)))
-        store4(ties, 2 * i + 1, splat4(np.float32(0.0)))
-
-
 # --- factors of the diagonal blocks ---------------------------------------------------------------------------------
 
 

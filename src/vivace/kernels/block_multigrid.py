@@ -256,23 +256,19 @@ def newton_weight(table, begin, end, iteration):
     state[OLD_PRODUCT] = product
 
 
-@njit(inline="always")
-def tied(ties, i, x):
-    """T_i x for the symmetric block of rows (D, A)."""
-    a = load4(ties, 2 * i + 1)
-    return load4(ties, 2 * i) * x + a * yzx4(x) + zxy4(a) * zxy4(x)
-
-
 @phase_kernel
 def product_turned(table, begin, end, iteration):
-    """H p, and p·r and p·Hp in blocks: (H p)_i = T_i p_i + Σ (s I + u uᵀ)(p_i - p_j)."""
-    row_at, j, blocks, ties = ints(table, 0), ints(table, 1), rows(table, 2), rows(table, 3)
+    """H p, and p·r and p·Hp in blocks: (H p)_i = tie_i p_i + Σ (s I + u uᵀ)(p_i - p_j) + contacts' slots."""
+    row_at, j, blocks, tie = ints(table, 0), ints(table, 1), rows(table, 2), floats(table, 3)
     r, p, hp, partial = rows(table, 4), rows(table, 5), rows(table, 6), doubles(table, 7)
+    slot_at, slots = ints(table, 8), rows(table, 9)
     for first in range(begin, end, BLOCK):
         along, curved = 0.0, 0.0
         for i in range(first, min(first + BLOCK, end)):
             pi = load4(p, i)
-            total, second = tied(ties, i, pi), splat4(np.float32(0.0))
+            total, second = at(tie, i) * pi, splat4(np.float32(0.0))
+            for k in range(at(slot_at, i), at(slot_at, i + 1)):
+                total += load4(slots, k)
             k, last = at(row_at, i), at(row_at, i + 1)
             while k + 2 <= last:
                 m, v = load4(blocks, k), pi - load4(p, at(j, k))
@@ -294,13 +290,16 @@ def product_turned(table, begin, end, iteration):
 @phase_kernel
 def product_wrapped(table, begin, end, iteration):
     """As `product_turned`, over wrapped blocks."""
-    row_at, j, blocks, ties = ints(table, 0), ints(table, 1), rows(table, 2), rows(table, 3)
+    row_at, j, blocks, tie = ints(table, 0), ints(table, 1), rows(table, 2), floats(table, 3)
     r, p, hp, partial = rows(table, 4), rows(table, 5), rows(table, 6), doubles(table, 7)
+    slot_at, slots = ints(table, 8), rows(table, 9)
     for first in range(begin, end, BLOCK):
         along, curved = 0.0, 0.0
         for i in range(first, min(first + BLOCK, end)):
             pi = load4(p, i)
-            total = tied(ties, i, pi)
+            total = at(tie, i) * pi
+            for k in range(at(slot_at, i), at(slot_at, i + 1)):
+                total += load4(slots, k)
             for k in range(at(row_at, i), at(row_at, i + 1)):
                 v = pi - load4(p, at(j, k))
                 total += load4(blocks, 3 * k) * v + load4(blocks, 3 * k + 1) * yzx4(v)

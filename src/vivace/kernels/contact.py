@@ -251,34 +251,58 @@ def pull_walls(table, begin, end, iteration):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def take_walls(
-    vertices, planes, friction, rank, previous, start, diagonal, stiffness, recovery, to, to_planes, to_before,
-    to_friction, to_weights, lowered, added,
+    vertices, planes, friction, keys, old_keys, old_forces, rank, previous, start, diagonal, stiffness, recovery, to,
+    to_planes, to_before, to_friction, to_weights, to_keys, lowered, added,
 ):  # fmt: skip
     """The contacts that `start` violates into the arrays of the passes, in the order given; returns how many there are.
 
     `lowered` gets the planes of all: a gap that is violated at `previous` already recovers by so many metres a step.
-    `added` gets the weights, a stiffness (N/m) or, if that is negative, the diagonal of the vertex.
+    `added` gets the weights, a stiffness (N/m) or, if that is negative, `diagonal` of the vertex. `old_forces`: rows
+    (T, N) of what held the contacts `old_keys` when the last step ended. Both lists of keys are sorted.
     """
-    count, room = 0, to_planes.shape[0]
+    count, room, old = 0, to_planes.shape[0], 0
     for c in range(len(vertices)):
         v = vertices[c]
         nx, ny, nz, gap = planes[c, 0], planes[c, 1], planes[c, 2], planes[c, 3]
         there = nx * previous[v, 0] + ny * previous[v, 1] + nz * previous[v, 2]
         least = min(gap, there + recovery)
         lowered[c, 0], lowered[c, 1], lowered[c, 2], lowered[c, 3] = nx, ny, nz, least
-        if nx * start[v, 0] + ny * start[v, 1] + nz * start[v, 2] >= gap:
+        weight = diagonal[v] if stiffness < 0 else stiffness
+        raised, tx, ty, tz = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+        while old < len(old_keys) and old_keys[old] < keys[c]:
+            old += 1
+        if old < len(old_keys) and old_keys[old] == keys[c]:
+            tx, ty, tz = old_forces[old, 0] / weight, old_forces[old, 1] / weight, old_forces[old, 2] / weight
+            along = tx * nx + ty * ny + tz * nz
+            tx, ty, tz = tx - along * nx, ty - along * ny, tz - along * nz
+            raised = old_forces[old, 3] / weight
+        if nx * start[v, 0] + ny * start[v, 1] + nz * start[v, 2] >= gap + raised:
             continue
         if count < room:
-            to[count] = rank[v]
-            for axis in range(3):
-                to_planes[count, axis], to_before[count, axis] = planes[c, axis], previous[v, axis]
-            to_planes[count, 3] = least
+            to[count], to_keys[count] = rank[v], keys[c]
+            to_planes[count, 0], to_planes[count, 1], to_planes[count, 2] = nx, ny, nz
+            to_planes[count, 3] = least + raised
+            to_before[count, 0] = previous[v, 0] + tx
+            to_before[count, 1] = previous[v, 1] + ty
+            to_before[count, 2] = previous[v, 2] + tz
             to_friction[2 * count], to_friction[2 * count + 1] = friction[c, 0], friction[c, 1]
-            weight = diagonal[v] if stiffness < 0 else stiffness
             to_weights[count] = weight
             added[v] += weight
         count += 1
     return count
+
+
+@phase_kernel
+def remember_walls(table, begin, end, iteration):
+    """The forces (T, N) that contacts hold their vertices with, at the end of a step."""
+    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
+    friction, weights, q, forces = floats(table, 4), floats(table, 5), rows(table, 7), rows(table, 10)
+    for c in range(begin, min(end, longs(table, 9)[0])):
+        x, plane, w = xyz4(load4(q, at(vertices, c))), load4(planes, c), at(weights, c)
+        n = xyz4(plane)
+        way = pull(x, plane, load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
+        along = dot4(n, way)
+        store4(forces, c, w * (way - along * n) + make4(ZERO, ZERO, ZERO, w * along))
 
 
 @phase_kernel

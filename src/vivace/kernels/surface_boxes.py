@@ -16,6 +16,7 @@ from .team import doubles, floats, ints, longs, phase_kernel, rows
 
 # Settings of a step, in float64.
 MOTION, INFLATE, REACH, THICKNESS, SMALLEST, ROUNDING, TYPICAL_SIZE, EVERY, SETTINGS = 0, 3, 4, 5, 6, 7, 8, 9, 10
+ROUNDED = np.float32(1e-5)  # of a displacement: what float32 may have lost of it
 THIN = 1e-2  # twice the area over the longest side squared, below which float32 has no normal for a triangle
 
 
@@ -68,9 +69,13 @@ def follow(table, begin, end, iteration):
 
 @phase_kernel
 def bound(table, begin, end, iteration):
-    """Boxes, levels and motions of features with `width` corners each."""
+    """Boxes, levels and drifts of features with `width` corners each.
+
+    A drift is a row: the mean displacement of the corners, and how far the displacement of a point may be from it. Two
+    features that move alike have a small relative displacement, however fast they are.
+    """
     low, high, level = rows(table, 0), rows(table, 1), ints(table, 2)
-    corners, width, motion = ints(table, SLOTS), longs(table, SLOTS + 1)[0], floats(table, SLOTS + 2)
+    corners, width, drift = ints(table, SLOTS), longs(table, SLOTS + 1)[0], rows(table, SLOTS + 2)
     q, shifted, settings = rows(table, SLOTS + 3), rows(table, SLOTS + 4), doubles(table, SLOTS + 5)
     inflate = np.float32(settings[INFLATE])
     base = settings[TYPICAL_SIZE]
@@ -78,17 +83,21 @@ def bound(table, begin, end, iteration):
     for i in range(begin, end):
         x, y = load4(q, at(corners, width * i)), load4(shifted, at(corners, width * i))
         upper, lower = max4(x, y), min4(x, y)
-        d = y - x
-        fastest = dot4(d, d)
+        mean = y - x
         for k in range(1, width):
             x, y = load4(q, at(corners, width * i + k)), load4(shifted, at(corners, width * i + k))
             upper, lower = max4(upper, max4(x, y)), min4(lower, min4(x, y))
-            d = y - x
-            fastest = max(fastest, dot4(d, d))
+            mean += y - x
+        mean = (np.float32(1) / np.float32(width)) * mean
+        spread = np.float32(0)
+        for k in range(width):
+            d = load4(shifted, at(corners, width * i + k)) - load4(q, at(corners, width * i + k)) - mean
+            spread = max(spread, dot4(d, d))
+        spread = np.sqrt(spread) + ROUNDED * np.sqrt(dot4(mean, mean))
         upper, lower = upper + out, lower - out
         store4(low, i, lower)
         store4(high, i, upper)
-        motion[i] = np.sqrt(fastest)
+        store4(drift, i, make4(lane4(mean, 0), lane4(mean, 1), lane4(mean, 2), spread))
         size = upper - lower
         level[i] = level_of(np.float64(max(lane4(size, 0), lane4(size, 1), lane4(size, 2))), base)
 
@@ -98,27 +107,29 @@ def bound(table, begin, end, iteration):
 
 @phase_kernel
 def arrange_vertices(table, begin, end, iteration):
-    """Numbers and motions of the vertices in sorted order."""
-    order, used, motion = ints(table, 7), ints(table, SLOTS), floats(table, SLOTS + 2)
-    vertices, speed = ints(table, SLOTS + 6), floats(table, SLOTS + 7)
+    """Numbers and drifts of the vertices in sorted order."""
+    order, used, drift = ints(table, 7), ints(table, SLOTS), rows(table, SLOTS + 2)
+    vertices, drifts = ints(table, SLOTS + 6), rows(table, SLOTS + 7)
     for i in range(begin, end):
         vertices[i] = at(used, at(order, i))
-        speed[i] = at(motion, at(order, i))
+        store4(drifts, i, load4(drift, at(order, i)))
 
 
 @phase_kernel
 def arrange_edges(table, begin, end, iteration):
-    """Ends of the edges in sorted order; rows of start and motion, and of vector and square length."""
-    order, edges, motion = ints(table, 7), ints(table, SLOTS), floats(table, SLOTS + 2)
+    """Ends of the edges in sorted order; rows of start, of vector and square length, and drifts."""
+    order, edges, drift = ints(table, 7), ints(table, SLOTS), rows(table, SLOTS + 2)
     q = rows(table, SLOTS + 3)
     ends, start, vector = ints(table, SLOTS + 6), rows(table, SLOTS + 7), rows(table, SLOTS + 8)
+    drifts = rows(table, SLOTS + 9)
     for i in range(begin, end):
         o = at(order, i)
         a, b = at(edges, 2 * o), at(edges, 2 * o + 1)
         ends[2 * i], ends[2 * i + 1] = a, b
         x = load4(q, a)
         u = load4(q, b) - x
-        store4(start, i, make4(lane4(x, 0), lane4(x, 1), lane4(x, 2), at(motion, o)))
+        store4(start, i, make4(lane4(x, 0), lane4(x, 1), lane4(x, 2), np.float32(0)))
+        store4(drifts, i, load4(drift, o))
         store4(vector, i, make4(lane4(u, 0), lane4(u, 1), lane4(u, 2), dot4(u, u)))
 
 
@@ -129,9 +140,9 @@ def arrange_triangles(table, begin, end, iteration):
     The planes are transposed: rows of x, y, z components and offsets, so that a point meets all four in three
     multiply-adds. Triangles that are too thin for float32 have zeros: no point is far from them.
     """
-    order, triangles, motion = ints(table, 7), ints(table, SLOTS), floats(table, SLOTS + 2)
+    order, triangles, drift = ints(table, 7), ints(table, SLOTS), rows(table, SLOTS + 2)
     q, settings = rows(table, SLOTS + 3), doubles(table, SLOTS + 5)
-    corners, planes, speed = ints(table, SLOTS + 6), rows(table, SLOTS + 7), floats(table, SLOTS + 8)
+    corners, planes, drifts = ints(table, SLOTS + 6), rows(table, SLOTS + 7), rows(table, SLOTS + 8)
     rounding = np.float32(settings[ROUNDING])
     zero = splat4(np.float32(0))
     for i in range(begin, end):
@@ -147,7 +158,8 @@ def arrange_triangles(table, begin, end, iteration):
         nx, ny, nz = cross(ux, uy, uz, vx, vy, vz)
         norm = np.sqrt(nx * nx + ny * ny + nz * nz)
         store4(planes, 5 * i, a)
-        speed[i] = at(motion, o) + np.float32(1e-4) * np.sqrt(longest) + rounding
+        room = np.float32(1e-4) * np.sqrt(longest) + rounding
+        store4(drifts, i, load4(drift, o) + make4(np.float32(0), np.float32(0), np.float32(0), room))
         if norm <= np.float32(THIN) * longest:
             for k in range(1, 5):
                 store4(planes, 5 * i + k, zero)

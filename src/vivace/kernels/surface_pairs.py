@@ -12,16 +12,16 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-from .addresses import address_of, float_at, int_at, put_int, put_long, row_at, size_of
+from .addresses import address_of, int_at, put_int, put_long, row_at, size_of
 from .hash_grid import CHUNKS, LEVELS, SLOTS, grid_at, keep_pair, level_at, list_of, scratch_of, walker
 from .proximity import END, PARALLEL, TOUCH
-from .simd import float4, lane4, max4, min4, splat4, transpose4
+from .simd import float4, lane4, max4, min4, splat4, sqrt4, transpose4
 from .surface_boxes import REACH, ROUNDING, THICKNESS
 from .team import doubles, phase_kernel
 
 
 @njit(forceinline=True)
-def _may_meet(q, v, motion_v, corners, planes, speed, j, reach):
+def _may_meet(q, v, drift, corners, planes, drifts, j, reach):
     """1 if vertex v and the triangle at position j may come within reach, else 0; no branches, which nobody can guess.
 
     The distance is at least that from the plane and from the furthest of the sides, together.
@@ -35,7 +35,10 @@ def _may_meet(q, v, motion_v, corners, planes, speed, j, reach):
     )
     over = lane4(height, 0)
     beside = max(np.float32(0), max(lane4(height, 1), max(lane4(height, 2), lane4(height, 3))))
-    limit = reach + motion_v + float_at(speed, j)
+    other = row_at(drifts, j)
+    apart = drift - other
+    away = lane4(apart, 0) * lane4(apart, 0) + lane4(apart, 1) * lane4(apart, 1) + lane4(apart, 2) * lane4(apart, 2)
+    limit = reach + np.float32(np.sqrt(away)) + lane4(drift, 3) + lane4(other, 3)
     near = over * over + beside * beside <= limit * limit
     a, b, c = int_at(corners, 3 * j), int_at(corners, 3 * j + 1), int_at(corners, 3 * j + 2)
     return np.int64(near & (v != a) & (v != b) & (v != c))
@@ -43,22 +46,22 @@ def _may_meet(q, v, motion_v, corners, planes, speed, j, reach):
 
 @njit(nogil=True)
 def _visit_triangles(state, i, scratch, held, w):
-    q, vertices, motion, others, corners, planes, speed, reach, out, room = state
-    v = int_at(vertices, i)
+    q, vertices, drifts, others, corners, planes, drifts_t, reach, out, room = state
+    v, mine = int_at(vertices, i), row_at(drifts, i)
     for e in range(held):
         j = np.int64(int_at(scratch, e))
-        keep = _may_meet(q, v, float_at(motion, i), corners, planes, speed, j, reach)
+        keep = _may_meet(q, v, mine, corners, planes, drifts_t, j, reach)
         w = keep_pair(out, room, w, keep, v, int_at(others, j))
     return w
 
 
 @njit(nogil=True)
 def _visit_vertices(state, i, scratch, held, w):
-    q, vertices, motion, others, corners, planes, speed, reach, out, room = state
+    q, vertices, drifts, others, corners, planes, drifts_t, reach, out, room = state
     for e in range(held):
         j = np.int64(int_at(scratch, e))
         v = int_at(vertices, j)
-        keep = _may_meet(q, v, float_at(motion, j), corners, planes, speed, i, reach)
+        keep = _may_meet(q, v, row_at(drifts, j), corners, planes, drifts_t, i, reach)
         w = keep_pair(out, room, w, keep, v, int_at(others, i))
     return w
 
@@ -84,11 +87,12 @@ def _visit_edges(state, i, scratch, held, w):
     sine. A segment that ends short of that by δt stays δt |u| sin(u, v) away from the other line, whatever the other
     segment. Parallel edges are at least as far apart as their lines, and as the gap between their shadows on u.
     """
-    order, ends, start, vector, reach, touch, rounding, out, room = state
-    mine, from_mine = row_at(vector, i), row_at(start, i)
+    order, ends, start, vector, drifts, reach, touch, rounding, out, room = state
+    mine, from_mine, drift = row_at(vector, i), row_at(start, i), row_at(drifts, i)
+    mx, my, mz = splat4(lane4(drift, 0)), splat4(lane4(drift, 1)), splat4(lane4(drift, 2))
     ux, uy, uz, uu = splat4(lane4(mine, 0)), splat4(lane4(mine, 1)), splat4(lane4(mine, 2)), splat4(lane4(mine, 3))
     sx, sy, sz = splat4(lane4(from_mine, 0)), splat4(lane4(from_mine, 1)), splat4(lane4(from_mine, 2))
-    moving = lane4(from_mine, 3) + rounding
+    moving = splat4(lane4(drift, 3) + rounding)
     a, b, number = int_at(ends, 2 * i), int_at(ends, 2 * i + 1), int_at(order, i)
     zero, one, tiny = splat4(np.float32(0)), splat4(np.float32(1)), splat4(np.float32(1e-37))
     inner = max4(splat4(reach) - np.float32(2) * splat4(rounding), zero)
@@ -99,8 +103,11 @@ def _visit_edges(state, i, scratch, held, w):
         j0, j1 = np.int64(int_at(scratch, e)), np.int64(int_at(scratch, e + 1))
         j2, j3 = np.int64(int_at(scratch, e + 2)), np.int64(int_at(scratch, e + 3))
         vx, vy, vz, vv = transpose4(row_at(vector, j0), row_at(vector, j1), row_at(vector, j2), row_at(vector, j3))
-        wx, wy, wz, slow = transpose4(row_at(start, j0), row_at(start, j1), row_at(start, j2), row_at(start, j3))
-        wx, wy, wz, slow = wx - sx, wy - sy, wz - sz, slow + moving
+        wx, wy, wz, _ = transpose4(row_at(start, j0), row_at(start, j1), row_at(start, j2), row_at(start, j3))
+        wx, wy, wz = wx - sx, wy - sy, wz - sz
+        ax, ay, az, slow = transpose4(row_at(drifts, j0), row_at(drifts, j1), row_at(drifts, j2), row_at(drifts, j3))
+        ax, ay, az = ax - mx, ay - my, az - mz
+        slow = slow + moving + sqrt4(ax * ax + ay * ay + az * az)
         uv, uw = ux * vx + uy * vy + uz * vz, ux * wx + uy * wy + uz * wz
         vw, ww = vx * wx + vy * wy + vz * wz, wx * wx + wy * wy + wz * wz
         sine = max4(uu * vv - uv * uv, zero)
@@ -156,12 +163,12 @@ def pair_vertices(table, begin, end, iteration):
     grid_t, order_t, m = grid_at(table, SLOTS), address_of(table, SLOTS + 7), size_of(table, SLOTS + 7)
     f = 2 * SLOTS
     q, settings = address_of(table, f), doubles(table, f + 1)
-    vertices, motion = address_of(table, f + 2), address_of(table, f + 3)
-    corners, planes, speed = address_of(table, f + 4), address_of(table, f + 5), address_of(table, f + 6)
+    vertices, drifts = address_of(table, f + 2), address_of(table, f + 3)
+    corners, planes, drifts_t = address_of(table, f + 4), address_of(table, f + 5), address_of(table, f + 6)
     reach = np.float32(1.001 * settings[REACH] + settings[ROUNDING])
     for chunk in range(begin, end):
         scratch, (out, room), w, met = scratch_of(table, f + 7, chunk), list_of(table, f + 8, chunk), 0, 0
-        state = q, vertices, motion, order_t, corners, planes, speed, reach, out, room
+        state = q, vertices, drifts, order_t, corners, planes, drifts_t, reach, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
             low, high = row_at(grid[3], i), row_at(grid[4], i)
             for k in range(level_at(grid[0], i), LEVELS):
@@ -182,16 +189,16 @@ def pair_edges(table, begin, end, iteration):
     grid, order, n = grid_at(table, 0), address_of(table, 7), size_of(table, 7)
     f = SLOTS
     settings, ends, start = doubles(table, f + 5), address_of(table, f + 6), address_of(table, f + 7)
-    vector = address_of(table, f + 8)
+    vector, drifts = address_of(table, f + 8), address_of(table, f + 9)
     reach, touch = np.float32(1.001 * settings[REACH]), np.float32(TOUCH * settings[THICKNESS])
     rounding = np.float32(2 * settings[ROUNDING])
     for chunk in range(begin, end):
-        scratch, (out, room), w, met = scratch_of(table, f + 9, chunk), list_of(table, f + 10, chunk), 0, 0
-        state = order, ends, start, vector, reach, touch, rounding, out, room
+        scratch, (out, room), w, met = scratch_of(table, f + 10, chunk), list_of(table, f + 11, chunk), 0, 0
+        state = order, ends, start, vector, drifts, reach, touch, rounding, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
             low, high, own = row_at(grid[3], i), row_at(grid[4], i), level_at(grid[0], i)
             for k in range(own, LEVELS):
                 more, w = _walk_edges(grid, k, low, high, i, k == own, state, w, scratch)
                 met += more
-        put_long(address_of(table, f + 11), 8 * chunk, w)
-        put_long(address_of(table, f + 11), 8 * chunk + 1, met)
+        put_long(address_of(table, f + 12), 8 * chunk, w)
+        put_long(address_of(table, f + 12), 8 * chunk + 1, met)

@@ -17,14 +17,23 @@ import scipy.sparse.linalg as spl
 from ..colouring import colour
 from ..kernels.acceleration import BLOCK
 from ..kernels.assemble import add_stiffness, pair_springs, sort_rows, split_rows
-from ..kernels.block_contacts import contact_forces, tie_to_walls, wall_forces
+from ..kernels.block_contacts import (
+    contact_forces,
+    contact_gains,
+    contact_products,
+    hold_ties,
+    turn_contacts,
+    turn_walls,
+    wall_forces,
+    wall_gains,
+    wall_products,
+)
 from ..kernels.block_galerkin import (
     SHIFT,
     coarsen_turned,
     coarsen_wrapped,
     factor_turned,
     factor_wrapped,
-    spread_ties,
     turn_springs,
     turning_blocks,
     volume_normals,
@@ -116,16 +125,10 @@ class BlockLevels:
         turned = not _solids(layout)
         self.fine = BlockLevel(*layout.matrix[:3], pointers, turned)
         self.levels = [self.fine]
-        self.tie, self._held = layout.tie.copy(), layout.tie.copy()  # without contacts, and with those of surfaces
+        self.tie = layout.tie.copy()  # without contacts
         forces = {pull_contacts: contact_forces, pull_walls: wall_forces}
         self.local = [replace(phase, kernel=forces.get(phase.kernel, phase.kernel)) for phase in layout.local_phases]
-        self.set_up = [Phase(spread_ties, (self._held, self.fine.ties), 0, layout.n)]
-        for phase in layout.local_phases:
-            if phase.kernel is pull_walls:
-                vertices, _, *wall, _, q, _, self._walls = phase.arrays
-                self._touching = vertices, wall[3]
-                held = (vertices, *wall, q, self.fine.ties, self._walls)
-                self.set_up.append(Phase(tie_to_walls, held, 0, 1, serial=True))
+        self.set_up = self._hold()
         self.set_up += self._turned(rest, w, wl) if turned else self._wrapped(rest, w, wl)
         moving = w > 0 if turned else np.ones(len(w), bool)
         order = np.arange(layout.n)
@@ -142,18 +145,35 @@ class BlockLevels:
             self.set_up.append(Phase(factor_dense, arrays, 0, 1, serial=True))
 
     def load_ties(self, system: System) -> None:
-        """Take the ties of a system (without contacts), and on top what the layout's contacts hold.
+        """Take the ties of a system, which has no contacts."""
+        self.tie[:] = system.tie[self.layout.order]
 
-        Those with walls have blocks of their own; others, between surfaces, add their majorant to all coordinates.
-        """
-        layout, weight = self.layout, self.layout.system.contact_weight
-        self._held[:] = self.tie[:] = system.tie[layout.order]
-        if np.ndim(weight) == 0:
-            return
-        count, (vertices, weights) = int(self._walls[0]), self._touching
-        walls = np.bincount(vertices[:count], weights[:count].astype(np.float64), minlength=layout.n)
-        total = np.asarray(weight)[layout.order]
-        self._held += np.where(total - walls > 1e-5 * total, total - walls, 0.0)  # what is less is float32's rounding
+    # --- contacts -----------------------------------------------------------------------------------------------------
+
+    def _hold(self) -> list[Phase]:
+        """Ties of the finest level: what holds a vertex, and contacts at layout.q."""
+        layout, stage = self.layout, self.layout.contacts
+        nothing = np.zeros(layout.n + 1, np.int32), np.zeros((1, 4), np.float32)
+        self._slots = nothing if stage is None else (stage.slot_at, stage.slots)
+        held = Phase(hold_ties, (self.tie, *self._slots, self.fine.ties), 0, layout.n)
+        if stage is None:
+            return [held]
+        self._pairs, self._walls = (np.zeros((stage.room, 4), np.float32) for _ in range(2))
+        return [
+            Phase(turn_contacts, (*stage.pairs, self._pairs), 0, stage.room),
+            Phase(turn_walls, (*stage.walls, self._walls), 0, stage.room),
+            held,
+        ]
+
+    def _contact_products(self, p: np.ndarray) -> list[Phase]:
+        stage = self.layout.contacts
+        if stage is None:
+            return []
+        kinds = (contact_products, stage.pairs, self._pairs), (wall_products, stage.walls, self._walls)
+        return [
+            Phase(kernel, (*table[:2], table[6], p, stage.slots, table[9], rows), 0, stage.room)
+            for kernel, table, rows in kinds
+        ]
 
     # --- the finest level ---------------------------------------------------------------------------------------------
 
@@ -212,17 +232,25 @@ class BlockLevels:
         )
         return [*phases, Phase(wrap_entries, arrays, 0, fine.n), fine.factor_phase()]
 
-    def turning(self, q_old: np.ndarray, partial: np.ndarray) -> Phase:
-        """What the trapezium rule leaves out of the springs' energy, in blocks."""
-        arrays = (*self.pairs, self.pull, self.layout.q, q_old, partial)
-        return Phase(turning_blocks, arrays, 0, len(self.pull), grain=BLOCK)
+    def judging(self, q_old: np.ndarray) -> tuple[list[Phase], list[np.ndarray]]:
+        """What the trapezium rule leaves out of the energy of springs and contacts: phases, and sums in blocks."""
+        q, stage = self.layout.q, self.layout.contacts
+        sums = [np.zeros(-(-len(self.pull) // BLOCK))]
+        arrays = (*self.pairs, self.pull, q, q_old, sums[0])
+        phases = [Phase(turning_blocks, arrays, 0, len(self.pull), grain=BLOCK)]
+        if stage is not None:
+            for kernel, table in ((contact_gains, stage.pairs), (wall_gains, stage.walls)):
+                sums.append(np.zeros(-(-stage.room // BLOCK)))
+                arrays = (*table[:3], table[5], q, q_old, table[9], sums[-1], np.array([BLOCK], np.int32))
+                phases.append(Phase(kernel, arrays, 0, stage.room, grain=BLOCK))
+        return phases, sums
 
-    def product(self, r: np.ndarray, p: np.ndarray, hp: np.ndarray, partial: np.ndarray) -> Phase:
+    def product(self, r: np.ndarray, p: np.ndarray, hp: np.ndarray, partial: np.ndarray) -> list[Phase]:
         """H p, p·r and p·Hp."""
         fine = self.fine
         kernel = product_turned if fine.turned else product_wrapped
-        arrays = (fine.at, fine.j, fine.blocks, fine.ties, r, p, hp, partial)
-        return Phase(kernel, arrays, 0, fine.n, grain=BLOCK)
+        arrays = (fine.at, fine.j, fine.blocks, self.tie, r, p, hp, partial, *self._slots)
+        return [*self._contact_products(p), Phase(kernel, arrays, 0, fine.n, grain=BLOCK)]
 
     # --- the others ---------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,19 @@
 """Contacts in the layout of projective dynamics: right-hand sides that are computed with the projections.
 
 Contacts come and go, and phases hold addresses; so there is room for a number of contacts, and what is not used is
-skipped. Only those that the first guess violates take part: the others would hold their vertices back for nothing.
+skipped. Only those that the prediction violates take part: the others would hold their vertices back for nothing.
+
+A contact is a spring, and a step begins where the prediction has pressed it, by g h² at least. With springs as stiff as
+cloth (Y_ii is some 1e5 times m/h²) that energy is a hundred thousand times what the vertex had in motion, and what a
+few rounds leave of it comes back as velocity: cloth that lands crumples. So for solvers that move everything at once
+contacts are 1000 times as stiff as a vertex's inertia, m/h². The rest is carried by forces that are remembered: a step
+begins with the force N that held a vertex before its wall when the last one ended, which is a plane raised by N/w, and
+with its friction T, a place to stick to that is moved by T/w. This is the method of multipliers [nocedal2006, section
+17.3] with one update a step. What rests neither sinks in nor creeps, under any load; and what hits a wall is given
+back a thousandth of its speed.
+
+For solvers that sweep over vertices contacts are as stiff as the vertices, and nothing is remembered: softer, and a few
+sweeps would not feel them; and the forces that a few sweeps end with are not those that hold anything.
 """
 
 from __future__ import annotations
@@ -10,7 +22,7 @@ import numpy as np
 
 from ..collisions.contacts import Contacts, PairContacts
 from ..kernels.assemble import list_corners
-from ..kernels.contact import begin_contacts, keep_out, pull_contacts, pull_walls, take_walls
+from ..kernels.contact import begin_contacts, keep_out, pull_contacts, pull_walls, remember_walls, take_walls
 from ..kernels.local import gather
 from ..kernels.team import Job, Phase
 
@@ -18,21 +30,36 @@ from ..kernels.team import Job, Phase
 class ContactStage:
     """base = before + what contacts add. `rank`: where each vertex of the mesh stands in the layout.
 
+    `remembers`: forces of walls are kept from step to step.
     `room`: contacts that fit; `full` is set when there were more, and the layout has to be made anew with more room.
+    `pairs`, `walls`: tables of the passes over them (`kernels.contact`), which leave something for each of a contact's
+    vertices in `slots`; those of vertex i begin at `slot_at[i]`.
     """
 
-    def __init__(self, rank: np.ndarray, q: np.ndarray, before: np.ndarray, base: np.ndarray, room: int, threads: int):
-        self.rank, self.room, self.threads, self._q = rank, room, threads, q
+    def __init__(
+        self,
+        rank: np.ndarray,
+        q: np.ndarray,
+        before: np.ndarray,
+        base: np.ndarray,
+        room: int,
+        threads: int,
+        *,
+        remembers: bool,
+    ):
+        self.rank, self.room, self.threads, self._q, self._remembers = rank, room, threads, q, remembers
         self.touched = self.full = False
         self._near: tuple[np.ndarray, np.ndarray] = np.zeros(0, np.int32), np.zeros((0, 4), np.float32)
         n, corners = len(rank), 5 * room
-        self._slot_at, self._slots = np.zeros(n + 1, np.int32), np.zeros((corners, 4), np.float32)
+        self.slot_at, self.slots = np.zeros(n + 1, np.int32), np.zeros((corners, 4), np.float32)
         self._pairs, self._walls = self._arrays(4), self._arrays(1)
-        tables = [(*arrays[:7], q, self._slots, arrays[7]) for arrays in (self._pairs, self._walls)]
+        self._keys, self._forces = np.zeros(room, np.int64), np.zeros((room, 4), np.float32)
+        self._held = self._keys[:0], self._forces[:0]  # contacts that held something when the last step ended
+        self.pairs, self.walls = ((*arrays[:7], q, self.slots, arrays[7]) for arrays in (self._pairs, self._walls))
         self.phases = [
-            Phase(pull_contacts, tables[0], 0, room),
-            Phase(pull_walls, tables[1], 0, room),
-            Phase(gather, (self._slot_at, self._slots, before, base), 0, n),
+            Phase(pull_contacts, self.pairs, 0, room),
+            Phase(pull_walls, self.walls, 0, room),
+            Phase(gather, (self.slot_at, self.slots, before, base), 0, n),
         ]
 
     def _arrays(self, corners: int) -> tuple[np.ndarray, ...]:
@@ -47,16 +74,16 @@ class ContactStage:
     ) -> np.ndarray | None:
         """Take the contacts of a step; returns what they add to the diagonal (n,), None if nothing has changed.
 
-        `diagonal`: of Y without contacts, in the order of the mesh. By default a contact is as stiff as the vertices it
-        moves: stiffer, and vertices that slide would be held back by the projections' lag; softer, and they sink in.
+        `diagonal`: the stiffness that a contact has by default, for each vertex of the mesh.
         """
         walls, pairs = contacts.walls, self._active(contacts.pairs, start)
         added, lowered = np.zeros(len(self.rank)), np.empty_like(walls.planes)
         to = self._walls
         soft = -1.0 if stiffness is None else float(stiffness)
         count = take_walls(
-            *(walls.vertices, walls.planes, walls.friction, self.rank, previous, start, diagonal, soft),
-            *(np.float32(contacts.recovery), to[0], to[2], to[3], to[4], to[5], lowered, added),
+            *(walls.vertices, walls.planes, walls.friction, walls.keys, *self._held, self.rank, previous, start),
+            *(diagonal, soft, np.float32(contacts.recovery), to[0], to[2], to[3], to[4], to[5], self._keys),
+            *(lowered, added),
         )
         self._near = self.rank[walls.vertices], lowered
         touching = count > 0 or len(pairs[0]) > 0
@@ -66,7 +93,7 @@ class ContactStage:
         to[7][0] = count = min(count, self.room)
         corners = self._load_pairs(pairs, previous, diagonal, stiffness, contacts.recovery, added)
         starts, _, places = list_corners(np.concatenate([corners, to[0][:count]]), len(self.rank))
-        self._slot_at[:] = starts
+        self.slot_at[:] = starts
         self._pairs[6][: len(corners)] = places[: len(corners)]
         to[6][:count] = places[len(corners) :]
         return added
@@ -89,6 +116,13 @@ class ContactStage:
         majorant = weights[:, None] * a * reach
         added += np.bincount(vertices.ravel(), majorant.ravel(), minlength=len(added))
         return self.rank[vertices].ravel()
+
+    def remember(self) -> None:
+        """Keep what contacts hold their vertices with: the next step begins with it."""
+        count = int(self._walls[7][0]) if self._remembers else 0
+        if count:
+            Job([Phase(remember_walls, (*self.walls, self._forces), 0, count)], 1).run()
+        self._held = self._keys[:count].copy(), self._forces[:count].copy()
 
     def keep_out(self) -> list[Phase]:
         """After the last sweep: nothing ends behind a wall, however few there were [fratarcangeli2018, section 2.3].

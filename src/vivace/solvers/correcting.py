@@ -58,6 +58,7 @@ class Corrector(ABC):
         return False
 
     follows_contacts: ClassVar[bool] = True  # whether corrections can keep up with contacts that change every step
+    contact: ClassVar[float] = np.inf  # times m/h²: how stiff contacts are at most (`contact_stage`)
 
     def begin_correction(self) -> None:  # noqa: B027
         """Called before every solve."""
@@ -131,7 +132,7 @@ class CorrectingSolver(Solver):
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         order = self.corrector.visiting_order(system, threads, seed)
         self.colouring = getattr(self.corrector, "colouring", None)
-        self.layout = Layout(system, order, threads, refresh=self.refresh)
+        self.layout = Layout(system, order, threads, refresh=self.refresh, contact=self.corrector.contact)
         self._plan_steps()
         self.system = system
 

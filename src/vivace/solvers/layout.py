@@ -23,6 +23,7 @@ from ..system import System, row_sums
 from .contact_stage import ContactStage
 
 ROOM = 4096  # contacts that every layout has room for
+CONTACT = 1000.0  # times m/h²: how stiff contacts are for solvers that move everything at once, see `contact_stage`
 
 
 class OffDiagonal(NamedTuple):
@@ -38,17 +39,27 @@ class Layout:
     """`order[i]` is the vertex visited i-th.
 
     `refresh`: how many sweeps projections are kept. 0: those of springs are computed inside the vertex update, from the
-    newest positions, and all others before every sweep. `more_room`: a factor on the number of contacts that fit.
+    newest positions, and all others before every sweep. `contact`: times m/h², how stiff contacts are at most; they are
+    no stiffer than the vertices they hold. `more_room`: a factor on the number of contacts that fit.
     """
 
-    def __init__(self, system: System, order: np.ndarray, threads: int, *, refresh: int = 0, more_room: int = 1):
+    def __init__(
+        self,
+        system: System,
+        order: np.ndarray,
+        threads: int,
+        *,
+        refresh: int = 0,
+        contact: float = np.inf,
+        more_room: int = 1,
+    ):
         if system.positional:
             raise InputError(
                 f"constraint {system.positional[0].kind.name!r} is known by its value alone, which projective dynamics "
                 "cannot use; choose a position based solver such as pbd-coloured"
             )
         n = system.n
-        self.system, self.threads, self.n, self.refresh = system, threads, n, refresh
+        self.system, self.threads, self.n, self.refresh, self.contact = system, threads, n, refresh, contact
         self.order = np.ascontiguousarray(order, np.int32)
         self.rank = np.empty(n, np.int32)
         self.rank[self.order] = np.arange(n, dtype=np.int32)
@@ -74,7 +85,8 @@ class Layout:
         self.contacts: ContactStage | None = None
         if system.model.collisions is not None:
             before, self.base = self.base, np.zeros((n, 4), np.float32)
-            self.contacts = ContactStage(self.rank, self.q, before, self.base, max(ROOM, n) * more_room, threads)
+            room, remembers = max(ROOM, n) * more_room, bool(np.isfinite(contact))
+            self.contacts = ContactStage(self.rank, self.q, before, self.base, room, threads, remembers=remembers)
             self.local_phases += self.contacts.phases
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
         _ = load_rows.address, store_rows.address  # compiled now, not inside the first step's budget
@@ -100,7 +112,8 @@ class Layout:
     def with_room_for(self, contacts: Contacts) -> Layout:
         """The same with room for twice these contacts."""
         needed = -(-2 * len(contacts) // max(ROOM, self.n))
-        return Layout(self.system, self.order, self.threads, refresh=self.refresh, more_room=needed)
+        same = {"refresh": self.refresh, "contact": self.contact}
+        return Layout(self.system, self.order, self.threads, **same, more_room=needed)
 
     def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray, system: System) -> bool:
         """The contacts of a step, on top of `system`; whether the diagonal has changed."""
@@ -108,7 +121,8 @@ class Layout:
             return False
         settings = system.model.collisions
         stiffness = settings.stiffness if settings is not None else None
-        added = self.contacts.load(contacts, previous, start, system.diagonal, stiffness)
+        held = np.minimum(system.diagonal, self.contact * system.inertia)
+        added = self.contacts.load(contacts, previous, start, held, stiffness)
         if added is None:
             return False
         self.adapt(system.touched(added))
@@ -162,6 +176,7 @@ class Layout:
     def store(self, out: np.ndarray) -> None:
         """Write q back in the order of the mesh."""
         if self.contacts is not None:
+            self.contacts.remember()
             Job(self.contacts.keep_out(), 1).run()
         Job([Phase(store_rows, (self.order, self.q, out), 0, self.n)], self._copy_threads).run()
 

@@ -40,7 +40,7 @@ from .base import SOLVERS
 from .correcting import CorrectingSolver, Corrector, symmetric_sweep
 from .hierarchy import COARSENINGS, Hierarchy, Level, build
 from .judged import judged_steps
-from .layout import Layout
+from .layout import CONTACT, Layout
 from .ordering import morton_rank
 
 
@@ -62,6 +62,7 @@ class Multigrid(CorrectingSolver, Corrector):
     background: bool = False
 
     name = "multigrid"
+    contact = CONTACT
     hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:

@@ -52,7 +52,7 @@ from .base import SOLVERS, Deadline, Outcome, Solver
 from .block_levels import BlockLevels
 from .correcting import blocks_of
 from .hierarchy import COARSENINGS, build
-from .layout import Layout
+from .layout import CONTACT, Layout
 from .ordering import morton_rank
 
 HALVINGS = 12  # of a step that would raise the energy, before it is given up
@@ -93,7 +93,7 @@ class NewtonMultigrid(Solver):
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         self.colouring = colour(*system.graph, self.colouring_algorithm, seed=seed, threads=threads, check=False)
         order, self._pointers = self.colouring.order(morton_rank(system.model.mesh.vertices))
-        layout = Layout(system, order, threads)
+        layout = Layout(system, order, threads, contact=CONTACT)
         self._hierarchy, self._seed = build(system.matrix, order, coarsening=self.coarsening, seed=seed), seed
         self._plan(layout)
         self.system = system
@@ -105,13 +105,14 @@ class NewtonMultigrid(Solver):
         r, r_old, left, z, p, hp, d, q_old = (np.zeros((n, 4), np.float32) for _ in range(8))
         q, state, self._share = layout.q, np.zeros(STATE_SIZE), np.zeros(1, np.float32)
         self.levels = levels = BlockLevels(layout, self._pointers, self._hierarchy, self._seed)
-        self._judged, self._turned = blocks_of(n, 2), blocks_of(len(levels.pull))
+        self._judged = blocks_of(n, 2)
+        missed, self._missed = levels.judging(q_old)
         products, lengths = blocks_of(n), blocks_of(n, 2)
         residual = (*layout.rows, levels.tie, layout.base, q, layout.square, r)
         look = [*levels.local, Phase(store_residual, residual, 0, n)]
         judge = [
             Phase(judge_blocks, (q, q_old, r, r_old, self._judged), 0, n, grain=BLOCK),
-            levels.turning(q_old, self._turned),
+            *missed,
         ]
         begin = Phase(begin_newton, (q, q_old, r, r_old, left, d), 0, n)
         cycle = [
@@ -119,7 +120,7 @@ class NewtonMultigrid(Solver):
             Phase(product_blocks, (left, z, products, state), 0, n, grain=BLOCK),
             Phase(newton_weight, (products, state), 0, 1, serial=True),
             Phase(conjugate_direction, (z, p, state), 0, n),
-            levels.product(left, p, hp, lengths),
+            *levels.product(left, p, hp, lengths),
             Phase(newton_length, (lengths, state), 0, 1, serial=True),
             Phase(newton_step, (q, q_old, d, left, p, hp, state), 0, n),
         ]
@@ -203,7 +204,7 @@ class NewtonMultigrid(Solver):
         for tries in range(HALVINGS):
             self._time("look", self._judge, first=1)
             new, old = self._judged.reshape(-1, 2).sum(axis=0)
-            gain = 0.5 * (new + old) + self._turned.sum()
+            gain = 0.5 * (new + old) + sum(float(part.sum()) for part in self._missed)
             if gain >= -0.5 * ROUNDING * abs(old):  # not so if it is no number
                 return bool(old > 0), tries
             self._share[0] = 0.5
