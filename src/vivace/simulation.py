@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 FORMS = ("velocity", "verlet")
 MOST_SUBSTEPS = 1000
-GUESSES = ("auto", "inertia", "adaptive")
+GUESSES = ("inertia", "adaptive")
 PRESSED = 0.1  # share of gravity that the adaptive guess leaves to what touches; more makes edges tremble
 SMALL_WINDY = 4_000  # vertices below which no helper is woken for what the wind does to them
 
@@ -64,8 +64,7 @@ class Simulation:
     form       what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2]
     guess      where solvers of projective dynamics start: "inertia", at the prediction, or "adaptive", without what the
                last step did not let through of gravity and other forces [chen2024]: what lies then keeps still however
-               few and however many sweeps a step has, and what swings lags behind. "auto": adaptive by the default
-               solver for models that may touch something, at the prediction for all others
+               few and however many sweeps a step has, and what swings lags behind
     integrator "euler", implicit, or "bdf2", of second order in time: it follows motion more closely and damps less, and
                cannot gain energy however short the solver's time is (see `vivace.integrators`). Not with "verlet"
     trace      reports have the residual of every sweep (`Report.residuals`); may be switched at any time
@@ -82,7 +81,7 @@ class Simulation:
         threads: int | None = None,
         seed: int = 0,
         form: str = "velocity",
-        guess: str = "auto",
+        guess: str = "inertia",
         integrator: str = "euler",
         trace: bool = False,
     ):
@@ -394,7 +393,7 @@ class Simulation:
 
         contacts = self._collide()
         clock.end("collide")
-        if self._adapts_guess and self._moving and self.solver.starts_anywhere:
+        if self.guess == "adaptive" and self._moving and self.solver.starts_anywhere:
             self._hold_back(contacts)
 
         self.solver.touch(contacts, self._q, self._s)
@@ -422,7 +421,7 @@ class Simulation:
 
     def _all_substeps(self, clock: StageClock, budget: Budget, first: np.ndarray, last: np.ndarray) -> _Part | None:
         """All parts of a frame without coming back to Python between them, where nothing has to be found in between."""
-        plain = self._detector is None and not self._wind.any() and not self._adapts_guess and not self.trace
+        plain = self._detector is None and not self._wind.any() and self.guess == "inertia" and not self.trace
         starting = self._bdf2 is not None and self._bdf2.starting
         if self._substeps == 1 or not plain or starting or budget.tolerance is not None:
             return None
@@ -488,11 +487,6 @@ class Simulation:
         if wait:
             self.solver.wait()
         return new
-
-    @property
-    def _adapts_guess(self) -> bool:
-        wanted = self.solver.lies_still and self._detector is not None
-        return self.guess == "adaptive" or (self.guess == "auto" and wanted)
 
     def _choose_substeps(self) -> None:
         """Go on with other steps if the solver wants another number of them under this budget."""
@@ -574,14 +568,10 @@ class Simulation:
         job.run()
 
     def _hold_back(self, contacts: Contacts) -> None:
-        """The adaptive guess; but what touches is pressed on, or there would be no friction.
-
-        A little for what is to lie still; by all of gravity where nobody has said so, because a part of it would make
-        things slide too slowly.
-        """
+        """The adaptive guess; but what touches is pressed on a little, or there would be no friction."""
         touching = contacts.walls.vertices, contacts.pairs.vertices
         for vertices in touching:
-            self._pressed[vertices] = PRESSED if self.guess == "adaptive" else 1.0
+            self._pressed[vertices] = PRESSED
         self._hold_back_job.run()
         for vertices in touching:
             self._pressed[vertices] = 0.0

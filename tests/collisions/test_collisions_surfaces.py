@@ -311,6 +311,28 @@ def test_common_motion_costs_nothing():
     assert len(sets[0] & sets[1]) > 0.98 * len(sets[0] | sets[1])
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.003])
+def test_common_local_motion_costs_little(noise):
+    """Two piles that fly apart, by up to ten edges' length in a field that is smooth over a hundred.
+
+    Boxes of everything within ten edges overlap, but what is near moves alike, and the quick tests can tell.
+    """
+    edge, away = 0.1, 5.0
+    x, triangles = pile(2, 5, 1.2 * THICKNESS, edge, noise=noise)
+    n = len(x)
+    x, triangles = np.concatenate([x, x + np.array([away, 0, 0])]), np.concatenate([triangles, triangles + n])
+    field = np.cos(np.pi * (x[:, :1] - x[:n, 0].mean()) / away) * [1.0, 1.0, 1.0] / np.sqrt(3)
+    q, s = rows(x), rows(x + 10 * edge * field + noise * np.random.default_rng(2).standard_normal(x.shape))
+    surfaces = Surfaces(x, triangles, THICKNESS)
+    kinds = [kind for kind, *_ in compare(surfaces, q, s).values()]
+    assert kinds.count(AT_START) > 200
+    assert len(kinds) > kinds.count(AT_START)
+    still, fast = surfaces.find(q, q, 1), surfaces.find(q, s, 1)
+    assert fast.pairs > 4 * still.pairs
+    assert fast.tested < 0.1 * fast.pairs
+    assert fast.tested < 3 * still.tested
+
+
 def test_threads_change_nothing():
     x, triangles = pile(4, 30, 1.2 * THICKNESS, 0.1, noise=0.004)
     s = rows(x + 0.05 * np.random.default_rng(1).standard_normal(x.shape))

@@ -8,7 +8,7 @@ from vivace.kernels import block_galerkin as galerkin
 from vivace.kernels import block_multigrid as multigrid
 from vivace.kernels import contact
 from vivace.kernels.acceleration import ALPHA, BETA, OLD_PRODUCT, STATE_SIZE
-from vivace.kernels.assemble import sort_rows
+from vivace.kernels.assemble import list_corners, sort_rows
 from vivace.kernels.block_lists import corner_lists, loose_lists, mirrors, pair_lists, tie_lists
 from vivace.kernels.team import Job, Phase
 
@@ -102,8 +102,10 @@ class Problem:
         u[self.mirror[above]] = u[above]
         self.tie = (0.1 + rng.random(n)).astype(np.float32)
         self.ties = np.zeros((2 * n, 4), np.float32)
-        run(galerkin.spread_ties, self.tie, self.ties, count=n)
-        self.ties[1::2, :3] = 0.03 * rng.normal(size=(n, 3))  # contacts have ties that differ in direction
+        self.slot_at = np.concatenate([[0], np.cumsum(rng.integers(0, 3, n))]).astype(np.int32)
+        self.slots = (0.3 * rng.normal(size=(self.slot_at[-1], 4))).astype(np.float32)  # rows (u, s) of contacts
+        self.slots[:, 3] = np.abs(self.slots[:, 3])
+        run(contacts.hold_ties, self.tie, self.slot_at, self.slots, self.ties, count=n)
         self.factors = np.zeros((2 * n, 4), np.float32)
         if form == "turned":
             self.blocks = u.astype(np.float32)
@@ -199,12 +201,20 @@ def test_sweeps(problem):
     assert (problem.e[:, 3] == 0).all()
 
 
-def test_products(problem):
+@pytest.mark.parametrize("touching", [False, True])
+def test_products(problem, touching):
+    """H p with scalar ties, and on top the slots: (s I + u uᵀ) p_i of contacts that hold vertex i alone."""
     p, hp, partial = problem.e, np.zeros_like(problem.e), np.zeros(2 * blocks(problem.n))
-    arrays = (problem.at, problem.j, problem.blocks, problem.ties, problem.r, p, hp, partial)
+    slot_at, slots = np.zeros(problem.n + 1, np.int32), np.zeros((1, 4), np.float32)
+    full = dense(problem.at, problem.j, problem.pairs, problem.tie[:, None, None] * np.eye(3))
+    if touching:
+        owner = np.repeat(np.arange(problem.n), np.diff(problem.slot_at))
+        slot_at, slots = problem.slot_at, to_rows(np.einsum("kab,kb->ka", unturned(problem.slots), p[owner, :3]))
+        full = problem.matrix
+    arrays = (problem.at, problem.j, problem.blocks, problem.tie, problem.r, p, hp, partial, slot_at, slots)
     run(problem.kernel("product"), *arrays, count=problem.n)
-    full = dense(problem.at, problem.j, problem.pairs, symmetric(problem.ties))
     close(flat(hp), full @ flat(p), np.abs(full), np.abs(flat(p)))
+    assert (hp[:, 3] == 0).all()
     scale = np.abs(flat(p)) @ np.abs(full) @ np.abs(flat(p))
     assert partial[1::2].sum() == pytest.approx(flat(p) @ full @ flat(p), abs=100 * EPS32 * scale)
     assert partial[0::2].sum() == pytest.approx(flat(p) @ flat(problem.r), abs=100 * EPS32 * 3 * problem.n)
@@ -345,32 +355,165 @@ def test_forces_are_the_right_hand_sides_less_the_diagonal(corners):
     assert np.abs(out[1]).max() > 0
 
 
-def test_ties_to_walls():
-    """w [n nᵀ + t (I - n nᵀ)], t = 1 up to |u| = μ_s depth, μ_k depth/|u| beyond, 0 where they are apart."""
-    rng = np.random.default_rng(4)
-    n, m = 4, 9
-    vertices = rng.integers(0, n, m).astype(np.int32)
-    normals = rng.normal(size=(m, 3))
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    q, before = to_rows(rng.normal(size=(n, 3))), to_rows(rng.normal(size=(m, 3)))
-    before[:3] = q[vertices[:3]] + 1e-3
-    depth = rng.uniform(0.1, 1.0, m) * np.where(np.arange(m) == 5, -1, 1)
-    planes = to_rows(normals)
-    planes[:, 3] = depth + np.einsum("cx,cx->c", normals, q[vertices, :3])
-    friction, w = np.tile(np.float32([0.5, 0.3]), m), rng.random(m).astype(np.float32)
-    ties = np.zeros((2 * n, 4), np.float32)
-    ties[0::2, :3] = 1.0
-    run(contacts.tie_to_walls, vertices, planes, before, friction, w, q, ties, np.array([m]), count=1)
-    expected, seen = np.tile(np.eye(3), (n, 1, 1)), set()
-    for c, v in enumerate(vertices):
-        across = np.outer(normals[c], normals[c])
-        u = (np.eye(3) - across) @ (q[v, :3] - before[c, :3]).astype(np.float64)
-        size = np.linalg.norm(u)
-        t = 0.0 if depth[c] < 0 else 1.0 if size <= 0.5 * depth[c] else 0.3 * depth[c] / size
-        seen.add("apart" if t == 0 else "holds" if t == 1 else "slips")
-        expected[v] += w[c] * (across + t * (np.eye(3) - across))
-    assert seen == {"apart", "holds", "slips"}
-    np.testing.assert_allclose(symmetric(ties), expected, rtol=0, atol=1e-5)
+class Touching:
+    """Contacts of one vertex or four, some apart, some that hold and some that slip; not all of the room is used."""
+
+    def __init__(self, corners, m=40, n=24, seed=4):
+        rng = self.rng = np.random.default_rng(seed)
+        self.corners, self.m, self.n, self.used = corners, m, n, m - 3
+        self.vertices = np.array([rng.choice(n, corners, replace=False) for _ in range(m)], np.int32)
+        point, (t, r) = np.column_stack([np.ones(m), -rng.dirichlet(np.ones(3), m)]), rng.random((2, m))
+        edges = np.column_stack([1 - t, t, r - 1, -r])
+        a = np.where(np.arange(m)[:, None] % 2, edges, point) if corners == 4 else np.ones((m, 1))
+        self.a, self.q = a.astype(np.float32), rng.normal(size=(n, 4)).astype(np.float32)
+        normals = rng.normal(size=(m, 3))
+        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        depth = rng.uniform(0.05, 1.0, m) * np.where(np.arange(m) % 4, 1, -1)
+        offset = np.einsum("mc,mc->m", normals, self.z(self.q)) + depth
+        self.planes = np.column_stack([normals, offset]).astype(np.float32)
+        self.before = to_rows(self.z(self.q) - rng.normal(size=(m, 3)) * rng.choice([0.03, 1.0], (m, 1)))
+        self.friction = np.tile(np.float32([0.5, 0.3]), m)
+        self.weights = (10 ** rng.uniform(0, 3, m)).astype(np.float32)
+        self.slot_at, _, places = list_corners(self.vertices[: self.used].ravel(), n)
+        self.places = np.concatenate([places, np.zeros((m - self.used) * corners, np.int32)])
+        self.slots = np.full((self.used * corners, 4), np.nan, np.float32)
+        self.turned, self.count = np.full((m, 4), np.nan, np.float32), np.array([self.used])
+
+    def kernel(self, pair, wall):
+        return getattr(contacts, pair if self.corners == 4 else wall)
+
+    def z(self, q):
+        """Σ a_k x_k, (m, 3)"""
+        return np.einsum("mk,mkc->mc", self.a.astype(np.float64), q[self.vertices, :3].astype(np.float64))
+
+    def depth(self, q):
+        planes = self.planes.astype(np.float64)
+        return planes[:, 3] - np.einsum("mc,mc->m", planes[:, :3], self.z(q))
+
+    def turn(self):
+        given = (self.vertices.ravel(), self.a.ravel(), self.planes, self.before, self.friction, self.weights)
+        table = (*given, self.places, self.q, self.slots, self.count, self.turned)
+        run(self.kernel("turn_contacts", "turn_walls"), *table, count=self.m)
+
+    def curvature(self):
+        """w [n nᵀ + t (I - n nᵀ)] of those that are used, and what they do."""
+        out, does, depth, z = np.zeros((self.used, 3, 3)), [], self.depth(self.q), self.z(self.q)
+        for c in range(self.used):
+            n = self.planes[c, :3].astype(np.float64)
+            u = z[c] - self.before[c, :3]
+            size = np.linalg.norm(u - (n @ u) * n)
+            t = 0.0 if depth[c] < 0 else 1.0 if size <= 0.5 * depth[c] else 0.3 * depth[c] / size
+            does.append("apart" if depth[c] < 0 else "holds" if t == 1 else "slips")
+            out[c] = self.weights[c] * (np.outer(n, n) + t * (np.eye(3) - np.outer(n, n)))
+        return out, does
+
+    def matrix(self):
+        """a_k a_l times the curvatures, over all vertices."""
+        out = np.zeros((self.n, 3, self.n, 3))
+        for c, own in enumerate(self.curvature()[0]):
+            for k, v in enumerate(self.vertices[c]):
+                for other, u in enumerate(self.vertices[c]):
+                    out[v, :, u] += float(self.a[c, k]) * float(self.a[c, other]) * own
+        return out.reshape(3 * self.n, 3 * self.n)
+
+
+@pytest.fixture(params=[1, 4], ids=["walls", "pairs"])
+def touching(request):
+    return Touching(request.param)
+
+
+def test_curvature_of_contacts(touching):
+    """s I + u uᵀ = w [n nᵀ + t (I - n nᵀ)], t = 1 up to |u| = μ_s depth, μ_k depth/|u| beyond, 0 where they are apart.
+
+    Slots have |a_k| Σ|a| of it.
+    """
+    touching.turn()
+    expected, does = touching.curvature()
+    assert min(does.count(kind) for kind in ("apart", "holds", "slips")) > 5
+    a = np.abs(touching.a).astype(np.float64)
+    for c in range(touching.used):
+        atol = 100 * EPS32 * float(touching.weights[c])
+        np.testing.assert_allclose(unturned(touching.turned[c : c + 1])[0], expected[c], rtol=0, atol=atol)
+        for k in range(touching.corners):
+            slot, share = touching.places[touching.corners * c + k], a[c, k] * a[c].sum()
+            found = unturned(touching.slots[slot : slot + 1])[0]
+            np.testing.assert_allclose(found, share * expected[c], rtol=0, atol=atol * share)
+    assert np.isnan(touching.turned[touching.used :]).all()
+
+
+def test_ties_lie_above_the_contacts(touching):
+    """T_i = tie_i I + Σ |a_k| Σ|a_l| C of the corners at vertex i, and T - tie I - Σ a_k a_l C is semidefinite."""
+    tie, ties = touching.rng.random(touching.n).astype(np.float32), np.full((2 * touching.n, 4), np.nan, np.float32)
+    touching.turn()
+    run(contacts.hold_ties, tie, touching.slot_at, touching.slots, ties, count=touching.n)
+    expected, a = tie[:, None, None] * np.eye(3), np.abs(touching.a).astype(np.float64)
+    for c, own in enumerate(touching.curvature()[0]):
+        for k, v in enumerate(touching.vertices[c]):
+            expected[v] += a[c, k] * a[c].sum() * own
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(symmetric(ties), expected, rtol=0, atol=100 * EPS32 * scale)
+    assert (ties[:, 3] == 0).all()
+    exact = touching.matrix()
+    above = -exact
+    for i in range(touching.n):
+        above[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] += symmetric(ties)[i] - tie[i] * np.eye(3)
+    assert np.linalg.eigvalsh(above)[0] >= -100 * EPS32 * scale
+    assert np.linalg.eigvalsh(exact)[-1] > 0.1 * scale
+
+
+def test_ties_without_contacts():
+    """T_i = tie_i I."""
+    tie = np.random.default_rng(0).random(9).astype(np.float32)
+    ties = np.full((18, 4), np.nan, np.float32)
+    run(contacts.hold_ties, tie, np.zeros(10, np.int32), np.full((1, 4), np.nan, np.float32), ties, count=9)
+    np.testing.assert_array_equal(symmetric(ties), tie[:, None, None] * np.eye(3))
+    assert (ties[:, 3] == 0).all()
+
+
+def test_products_of_contacts(touching):
+    """Slots of vertex i add up to Σ_l a_k a_l C p_l: the contacts' part of H p, four vertices coupled."""
+    touching.turn()
+    p, out = to_rows(touching.rng.normal(size=(touching.n, 3))), np.full_like(touching.slots, np.nan)
+    table = (touching.vertices.ravel(), touching.a.ravel(), touching.places, p, out, touching.count, touching.turned)
+    run(touching.kernel("contact_products", "wall_products"), *table, count=touching.m)
+    matrix = touching.matrix()
+    ends = touching.slot_at
+    found = np.array([out[ends[i] : ends[i + 1], :3].sum(axis=0, dtype=np.float64) for i in range(touching.n)])
+    close(found.ravel(), matrix @ flat(p), matrix, flat(p))
+    assert (out[:, 3] == 0).all()
+    if touching.corners == 4:  # nothing where all move alike
+        p[:, :3] = [1, 2, 3]
+        run(contacts.contact_products, *table, count=touching.m)
+        assert np.abs(out).max() <= 10 * EPS32 * touching.weights.max()
+
+
+def test_gains_of_contacts(touching):
+    """-(f + f_old)·(z - z_old)/2 - w (δ⁺² - δ_old⁺²)/2, f = w δ⁺ n: of what opens or closes, nothing of the rest."""
+    q_old, grain = touching.q, 8
+    q = (q_old + 0.7 * touching.rng.normal(size=q_old.shape)).astype(np.float32)
+    w, normals = touching.weights.astype(np.float64), touching.planes[:, :3].astype(np.float64)
+    new, old = touching.depth(q), touching.depth(q_old)
+    kinds = 2 * (old > 0) + (new > 0)
+    assert np.bincount(kinds[: touching.used], minlength=4).min() > 2  # stay apart, close, open, stay in touch
+    forces = [(w * np.maximum(depth, 0))[:, None] * normals for depth in (new, old)]
+    rule = -0.5 * np.einsum("mc,mc->m", forces[0] + forces[1], touching.z(q) - touching.z(q_old))
+    expected = rule - 0.5 * w * (np.maximum(new, 0) ** 2 - np.maximum(old, 0) ** 2)
+    assert (expected[kinds == 1] > 0).all()
+    assert (expected[kinds == 2] < 0).all()
+    expected[touching.used :] = 0
+    kernel, size = touching.kernel("contact_gains", "wall_gains"), -(-touching.m // grain)
+    results = []
+    for threads in (1, 2):
+        partial = np.full(size + 1, np.nan)
+        table = (touching.vertices.ravel(), touching.a.ravel(), touching.planes, touching.weights, q, q_old)
+        table = (*table, touching.count, partial, np.array([grain], np.int32))
+        run(kernel, *table, count=touching.m + grain, threads=threads, grain=grain)
+        results.append(partial)
+    np.testing.assert_array_equal(*results)
+    assert partial[size] == 0  # room that no contact uses
+    rounding = 16 * EPS32 * w * (np.abs(new) + np.abs(old))
+    sums, atol = (np.add.reduceat(part, range(0, touching.m, grain)) for part in (expected, rounding))
+    assert (np.abs(partial[:size] - sums) <= atol).all()
 
 
 def tetrahedra(m=5, n=9, seed=3):

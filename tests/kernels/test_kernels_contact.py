@@ -18,6 +18,7 @@ from vivace.kernels.contact import (
     push_contacts,
     push_contacts_apart,
     push_walls,
+    remember_walls,
     take_walls,
     visit_contacts,
 )
@@ -509,10 +510,26 @@ def test_fall_asleep(seed):
     assert 10 < still.sum() < 100
 
 
+def taken(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, recovery, room):
+    """`take_walls`: how many, (vertices, planes, before, friction, weights, keys), all planes, what vertices get."""
+    to, to_planes, before = np.zeros(room, np.int32), *np.zeros((2, room, 4), np.float32)
+    to_friction, weights, to_keys = np.zeros(2 * room, np.float32), np.zeros(room, np.float32), np.zeros(room, np.int64)
+    lowered, added = np.zeros((len(vertices), 4), np.float32), np.zeros(len(diagonal))
+    count = take_walls(
+        *(vertices, planes, friction, keys, *held, rank, q, s, diagonal, stiffness, np.float32(recovery)),
+        *(to, to_planes, before, to_friction, weights, to_keys, lowered, added),
+    )
+    return count, (to, to_planes, before, to_friction, weights, to_keys), lowered, added
+
+
+@pytest.mark.parametrize("remembered", [False, True])
 @pytest.mark.parametrize("stiffness", [-1.0, 50.0])
 @pytest.mark.parametrize("room", [100, 5])
-def test_take_walls(room, stiffness):
-    """Those with n·s < gap, in order; gaps are min(gap, n·q + recovery); weights add up at their vertices."""
+def test_take_walls(room, stiffness, remembered):
+    """Those with n·s < gap + N/w, in order; gaps are min(gap, n·q + recovery) + N/w, before is q + (T - n n·T)/w.
+
+    T and N are those of the same key, nothing for what did not touch before; weights add up at their vertices.
+    """
     rng = np.random.default_rng(0)
     n, m = 40, 60
     q, s = rng.normal(size=(2, n, 4)).astype(np.float32)
@@ -520,24 +537,94 @@ def test_take_walls(room, stiffness):
     planes, friction = rng.normal(size=(m, 4)).astype(np.float32), rng.random((m, 2)).astype(np.float32)
     planes[:, :3] /= np.linalg.norm(planes[:, :3], axis=1, keepdims=True)
     diagonal = rng.uniform(1, 100, n)
-    to, to_planes, before = np.zeros(room, np.int32), *np.zeros((2, room, 4), np.float32)
-    to_friction, weights = np.zeros(2 * room, np.float32), np.zeros(room, np.float32)
-    lowered, added = np.zeros((m, 4), np.float32), np.zeros(n)
-    count = take_walls(
-        *(vertices, planes, friction, rank, q, s, diagonal, stiffness, np.float32(0.1)),
-        *(to, to_planes, before, to_friction, weights, lowered, added),
+    keys = (vertices.astype(np.int64) << 32) + 3 * np.arange(m)
+    others = np.concatenate([keys[rng.random(m) < 0.3] + 1, [-5, keys[-1] + 7]])  # gone since, in between and around
+    old_keys = np.sort(np.concatenate([keys[rng.random(m) < 0.6], others]))
+    old_forces = (60 * rng.normal(size=(len(old_keys), 4))).astype(np.float32)
+    old_forces[:, 3] = np.abs(old_forces[:, 3])
+    if not remembered:
+        old_keys, old_forces = old_keys[:0], old_forces[:0]
+    held = old_keys, old_forces
+    count, found, lowered, added = taken(
+        *(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, 0.1, room),
     )
-    normals, points = planes[:, :3].astype(np.float64), q[vertices, :3].astype(np.float64)
+    to, to_planes, before, to_friction, weights, to_keys = found
+    w = diagonal[vertices] if stiffness < 0 else np.full(m, stiffness)
+    normals, points = wide(planes[:, :3]), wide(q[vertices, :3])
     gaps = np.minimum(planes[:, 3], (normals * points).sum(axis=1) + 0.1)
     np.testing.assert_allclose(lowered, np.column_stack([planes[:, :3], gaps]), rtol=0, atol=8 * EPS32)
-    some = np.flatnonzero((normals * s[vertices, :3]).sum(axis=1) < planes[:, 3])
+    known = dict(zip(old_keys.tolist(), wide(old_forces) if len(old_forces) else [], strict=True))
+    carried = np.array([known.get(key, np.zeros(4)) for key in keys.tolist()]) / w[:, None]
+    across = carried[:, :3] - (carried[:, :3] * normals).sum(axis=1)[:, None] * normals
+    height = (normals * s[vertices, :3]).sum(axis=1) - planes[:, 3]
+    some = np.flatnonzero(height < carried[:, 3])
     assert count == len(some)
+    assert np.count_nonzero(height < 0) < count - 5 or not remembered  # some are there for what they held alone
     some = some[:room]
     k = len(some)
+    slack = 16 * EPS32 * (1 + np.abs(carried).max())
     np.testing.assert_array_equal(to[:k], rank[vertices[some]])
-    np.testing.assert_array_equal(to_planes[:k], lowered[some])
-    np.testing.assert_array_equal(before[:k, :3], q[vertices[some], :3])
+    np.testing.assert_array_equal(to_keys[:k], keys[some])
+    np.testing.assert_array_equal(to_planes[:k, :3], planes[some, :3])
+    np.testing.assert_allclose(to_planes[:k, 3], gaps[some] + carried[some, 3], rtol=0, atol=slack)
+    np.testing.assert_allclose(before[:k, :3], points[some] + across[some], rtol=0, atol=slack)
+    np.testing.assert_array_equal(before[:, 3], 0)
     np.testing.assert_array_equal(to_friction[: 2 * k], friction[some].ravel())
-    expected = diagonal[vertices[some]] if stiffness < 0 else np.full(k, stiffness)
-    np.testing.assert_allclose(weights[:k], expected, rtol=2 * EPS32)
-    np.testing.assert_allclose(added, np.bincount(vertices[some], expected, minlength=n))
+    np.testing.assert_allclose(weights[:k], w[some], rtol=2 * EPS32)
+    np.testing.assert_allclose(added, np.bincount(vertices[some], w[some], minlength=n))
+    if not remembered:
+        np.testing.assert_array_equal(to_planes[:k], lowered[some])
+        np.testing.assert_array_equal(before[:k, :3], q[vertices[some], :3])
+
+
+def remember(vertices, planes, before, friction, weights, q, used):
+    """`remember_walls`: rows (T, N); those that are not used stay NaN."""
+    forces, unused = np.full((len(planes), 4), np.nan, np.float32), np.zeros((1, 4), np.float32)
+    arrays = (
+        *(vertices, np.zeros(1, np.float32), planes, before, friction, weights, np.zeros(1, np.int32)),
+        *(q, unused, np.array([used], np.int64), forces),
+    )
+    run(remember_walls, arrays, 0, len(planes))
+    return forces
+
+
+def test_remember_walls():
+    """N = w n·(p - x) and T = w (p - x) less its part along n, p - x the way back; nothing where they are apart."""
+    walls = Walls(1)
+    walls.before[::2, :3] = walls.q[walls.vertices[::2], :3] + np.float32(0.001)
+    weights, used = walls.rng.uniform(10, 1000, walls.m).astype(np.float32), walls.m - 5
+    forces = remember(walls.vertices, walls.planes, walls.before, walls.friction.ravel(), weights, walls.q, used)
+    kinds = []
+    for c in range(used):
+        n, x = wide(walls.planes[c, :3]), wide(walls.q[walls.vertices[c], :3])
+        way = pull(x, walls.planes[c], walls.before[c], *wide(walls.friction[c]))
+        expected = np.append(way - (n @ way) * n, n @ way)
+        moved = x - wide(walls.before[c, :3])
+        sticks = np.linalg.norm(moved - (n @ moved) * n) <= walls.friction[c, 0] * expected[3]
+        kinds.append("apart" if not way.any() else "sticks" if sticks else "slips")
+        np.testing.assert_allclose(forces[c] / weights[c], expected, rtol=0, atol=SLACK)
+    assert min(kinds.count(kind) for kind in ("apart", "slips", "sticks")) > 5
+    check_coulomb(forces[:used] / weights[:used, None], walls.planes[:used], walls.friction[:used])
+    assert np.isnan(forces[used:]).all()
+
+
+def test_what_rests_keeps_its_forces():
+    """On its plane, where the step began: remembered T and N are those that a step ends with, to the next and on."""
+    rng = np.random.default_rng(7)
+    m = 20
+    q, vertices, keys = np.zeros((m, 4), np.float32), np.arange(m, dtype=np.int32), np.arange(m) << 32
+    q[:, :3] = rng.normal(size=(m, 3))
+    planes = np.column_stack([unit(rng, m), np.zeros(m)]).astype(np.float32)
+    planes[:, 3] = (wide(planes[:, :3]) * wide(q[:, :3])).sum(axis=1)
+    across = np.cross(planes[:, :3], unit(rng, m))
+    total = rng.uniform(1, 10, m)
+    first = np.column_stack([0.8 * total[:, None] * across, total]).astype(np.float32)
+    friction, weights = np.full((m, 2), 0.9, np.float32), rng.uniform(10, 100, m)
+    forces = first
+    for _ in range(3):
+        given = (vertices, planes, friction, keys, (keys, forces), vertices, q, q, weights, -1.0, 0.01, m)
+        count, (to, to_planes, before, to_friction, stiffness, to_keys), _, _ = taken(*given)
+        assert count == m
+        np.testing.assert_array_equal(to_keys, keys)
+        forces = remember(to, to_planes, before, to_friction, stiffness, q, m)
+        np.testing.assert_allclose(forces, first, rtol=0, atol=3 * SLACK * weights.max())

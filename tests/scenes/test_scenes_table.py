@@ -1,7 +1,5 @@
 """The tablecloth on its table: it drapes, stays outside the table, and comes to rest, whatever is done to it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -13,8 +11,8 @@ TOP, HALF = 0.5, 0.31  # m: height of the table, half its width
 
 
 def draped(solver="auto", iterations=8, seconds=6.0, **options):
-    """With as many iterations in every step, for which the prediction is the better first guess."""
-    scene = replace(make_scene("tablecloth", resolution=20, table=True, **options), guess="inertia")
+    """With as many iterations in every step."""
+    scene = make_scene("tablecloth", resolution=20, table=True, **options)
     sim = scene.simulate(solver=solver, budget=Budget(iterations=iterations), threads=1)
     run(sim, seconds)
     return sim
@@ -50,13 +48,10 @@ def test_it_lies_loose_over_a_table():
 
 
 @pytest.mark.parametrize(
-    ("solver", "iterations"), [("auto", 8), ("lbfgs(multigrid)", 2), ("vivace", 40), ("pbd-coloured", 40)]
+    ("solver", "iterations"), [("auto", 8), ("lbfgs(multigrid)", 16), ("vivace", 40), ("pbd-coloured", 40)]
 )
 def test_it_drapes_and_stays_outside(solver, iterations):
-    """What lies on the top is at its height and what hangs is below, on all sides.
-
-    Eight rounds are the least that `auto` makes under a budget of time; with two, asked for, folds stand up on the top.
-    """
+    """What lies on the top is at its height and what hangs is below, on all sides."""
     sim = draped(solver, iterations)
     x = sim.positions
     inner = (np.abs(x[:, [0, 2]]) < HALF - 0.05).all(axis=1) & (x[:, 1] > TOP - 0.02)  # and what hangs may swing below
@@ -68,11 +63,12 @@ def test_it_drapes_and_stays_outside(solver, iterations):
     assert np.abs(x[:, [0, 2]].mean(axis=0)).max() < 0.03
 
 
-def test_it_comes_to_rest():
+@pytest.mark.parametrize("iterations", [8, 60])
+def test_it_comes_to_rest(iterations):
     """What lies does not move at all, what hangs swings out, in air that takes half of it in 2.8 s."""
-    sim = draped(seconds=10.0)
+    sim = draped(iterations=iterations, seconds=14.0)
     assert speed(sim) < 0.005
-    run(sim, 4.0)
+    run(sim, 6.0)
     assert speed(sim) < 0.002
 
 
@@ -97,16 +93,3 @@ def test_a_corner_dragged_fast():
     sim.release()
     run(sim, 20.0)  # a cloth pulled askew swings for longer: 20 mm/s are left after 8 s, 4 mm/s after 18 s
     assert speed(sim) < 0.01
-
-
-@pytest.mark.slow
-def test_the_adaptive_guess_is_calmer_when_iterations_vary():
-    """As with a budget of time: what a step leaves of gravity then changes from step to step."""
-    scene, speeds = make_scene("tablecloth", resolution=40, table=True), []
-    for guess in ("inertia", "adaptive"):
-        rng = np.random.default_rng(0)
-        sim = replace(scene, guess=guess).simulate(threads=1)
-        for _ in range(300):
-            sim.step(Budget(iterations=int(rng.integers(3, 7))))
-        speeds.append(speed(sim))
-    assert speeds[1] < min(0.5 * speeds[0], 0.015)

@@ -231,8 +231,8 @@ class Surfaces:
         self._jobs[threads][1].run()
         longest = [int(c[0::8].max()) for c in self._counts]
         if any(has >= room for has, room in zip(longest, self._capacity, strict=True)):
-            # A quarter more than needed, so that a growing heap does not do this every step.
-            self._capacity = [max(room, has + has // 4 + 1) for has, room in zip(longest, self._capacity, strict=True)]
+            # Twice what was needed, so that what falls together does not do this every step.
+            self._capacity = [max(room, 2 * has + 1) for has, room in zip(longest, self._capacity, strict=True)]
             self._jobs = {threads: self._make_jobs(threads)}
             self._jobs[threads][1].run()
 

@@ -79,6 +79,33 @@ def at_most4(typingctx, a, b):
     return types.int64(a, b), codegen
 
 
+@njit(forceinline=True)
+def _square(a):
+    return lane4(a, 0) * lane4(a, 0) + lane4(a, 1) * lane4(a, 1) + lane4(a, 2) * lane4(a, 2)
+
+
+@njit(nogil=True)
+def _near_balls(i, start, vector, drifts, reach, rounding, scratch, held):
+    """Keep those of the edges in scratch whose ball may meet that of edge i, by their relative motion; how many.
+
+    Boxes hold the whole way of an edge. Where that is longer than the edge, most that they overlap moves along.
+    """
+    half = np.float32(0.5)
+    mine, drift = row_at(vector, i), row_at(drifts, i)
+    middle = row_at(start, i) + half * mine
+    size = half * np.float32(np.sqrt(lane4(mine, 3))) + lane4(drift, 3) + reach + rounding
+    kept = 0
+    for e in range(held):
+        j = int_at(scratch, e)
+        other, along = row_at(vector, np.int64(j)), row_at(drifts, np.int64(j))
+        apart = row_at(start, np.int64(j)) + half * other - middle
+        limit = size + half * np.float32(np.sqrt(lane4(other, 3))) + lane4(along, 3)
+        limit += np.float32(np.sqrt(_square(along - drift)))
+        put_int(scratch, kept, j)
+        kept += np.int64(_square(apart) <= np.float32(1.001) * limit * limit)
+    return kept
+
+
 @njit(nogil=True)
 def _visit_edges(state, i, scratch, held, w):
     """Discard edges that stay apart, and those too slow to touch and parallel or closest at an end; four at a time.
@@ -89,6 +116,8 @@ def _visit_edges(state, i, scratch, held, w):
     """
     order, ends, start, vector, drifts, reach, touch, rounding, out, room = state
     mine, from_mine, drift = row_at(vector, i), row_at(start, i), row_at(drifts, i)
+    if _square(drift) > lane4(mine, 3):
+        held = _near_balls(i, start, vector, drifts, reach, rounding, scratch, held)
     mx, my, mz = splat4(lane4(drift, 0)), splat4(lane4(drift, 1)), splat4(lane4(drift, 2))
     ux, uy, uz, uu = splat4(lane4(mine, 0)), splat4(lane4(mine, 1)), splat4(lane4(mine, 2)), splat4(lane4(mine, 3))
     sx, sy, sz = splat4(lane4(from_mine, 0)), splat4(lane4(from_mine, 1)), splat4(lane4(from_mine, 2))

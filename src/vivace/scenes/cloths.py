@@ -13,7 +13,6 @@ from .thickness import sheet_thickness
 HIGH, WIDE, TOP = 0.5, 0.62, 0.04  # of a table: its height, width and thickness of its top, in sides of the cloth
 FOOT = 0.05  # radius of what the top stands on
 LINED = 10.0
-SLEEP = 0.5  # what few iterations a frame leave would keep its folds moving over the edge
 
 
 @SCENES.register("tablecloth")
@@ -47,8 +46,8 @@ def tablecloth(
     sheet = sheet.transformed(translate=(0, HIGH * side + 1.5 * thickness, 0))
     model = Model.of(sheet, Cloth(density, stretch, LINED * bend), air=air)
     foot = Capsule((0, 0, 0), (0, (HIGH - TOP - FOOT) * side, 0), FOOT * side)
-    model = model.collide([Plane(), top, foot], thickness=thickness, friction=friction, itself=itself, sleep=SLEEP)
-    return Scene("tablecloth", model, time_step, frames=180, view=(0.8, 0.45, 1.0), guess="adaptive")
+    model = model.collide([Plane(), top, foot], thickness=thickness, friction=friction, itself=itself)
+    return Scene("tablecloth", model, time_step, frames=180, view=(0.8, 0.45, 1.0))
 
 
 @SCENES.register("hanging-cloth")

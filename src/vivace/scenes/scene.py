@@ -37,7 +37,7 @@ class Scene:
     settings: dict = field(default_factory=dict)
     tuned: dict[str, float] = field(default_factory=dict)
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    guess: str = "auto"  # see Simulation
+    guess: str = "inertia"  # see Simulation
     substeps: int | str = "auto"  # likewise
     integrator: str = "euler"  # likewise
 

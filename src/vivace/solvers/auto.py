@@ -77,7 +77,6 @@ class Auto(Solver):
     """What moves best under the budget: the default."""
 
     name = "auto"
-    lies_still = True
 
     def __post_init__(self) -> None:
         self._solver: Solver | None = None

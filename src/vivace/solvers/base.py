@@ -122,7 +122,6 @@ class Solver(ABC):
     colouring: Colouring | None = None  # of the current system, for solvers that colour
     system: System | None = None  # the one `prepare` was last called for
     starts_anywhere: bool = True  # whether the first guess may be another than the prediction
-    lies_still: bool = False  # whether the adaptive guess is better for this solver where things touch
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
 
     @property

@@ -241,8 +241,8 @@ class BlockLevels:
         if stage is not None:
             for kernel, table in ((contact_gains, stage.pairs), (wall_gains, stage.walls)):
                 sums.append(np.zeros(-(-stage.room // BLOCK)))
-                arrays = (*table[:3], table[5], q, q_old, table[9], sums[-1], np.array([BLOCK], np.int32))
-                phases.append(Phase(kernel, arrays, 0, stage.room, grain=BLOCK))
+                judged = (*table[:3], table[5], q, q_old, table[9], sums[-1], np.array([BLOCK], np.int32))
+                phases.append(Phase(kernel, judged, 0, stage.room, grain=BLOCK))
         return phases, sums
 
     def product(self, r: np.ndarray, p: np.ndarray, hp: np.ndarray, partial: np.ndarray) -> list[Phase]:

@@ -14,8 +14,9 @@ Both steps are judged: should one raise the energy, it is taken back.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,7 +35,7 @@ from ..kernels.lattice import (
 )
 from ..kernels.team import Phase
 from ..system import System
-from .base import SOLVERS
+from .base import SOLVERS, Deadline, Outcome
 from .lattice_space import LatticeSpace, csr_arrays, lattice_spaces
 from .layout import Layout
 from .lbfgs import LBFGS
@@ -44,7 +45,8 @@ from .lbfgs import LBFGS
 # sampled tetrahedra is not above the true one: what it overshoots by comes back as velocity, and would grow from step
 # to step beyond a third (docs/relaxation.md).
 SPRINGS_BACK, SAMPLED_BACK = 2.0, 1 / 3
-LEAST_TOUCHING, LEAST_FOLDING = 8, 16  # rounds of a step that touches colliders, or itself
+LEAST_TOUCHING = 4  # rounds of a step that touches something
+PATIENCE = 30  # steps with time to spare after which what touches gets another round
 
 
 @SOLVERS.register("lattice")
@@ -64,7 +66,6 @@ class Lattice(LBFGS):
     uses_leftover = False
     refresh = 0
     snaps_pins = False
-    lies_still = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,6 +75,7 @@ class Lattice(LBFGS):
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self._spaces: list[LatticeSpace] = lattice_spaces(system, self.cells)
         self._turning = np.zeros(STATE_SIZE)  # of the lattice's own steps
+        self._usual, self._spare = 0, 0  # rounds of a step that touches, and for how many there has been time for more
         super().prepare(system, threads=threads, seed=seed)
 
     def adapt(self, system: System) -> bool:
@@ -90,11 +92,34 @@ class Lattice(LBFGS):
     def least_iterations(self) -> int:
         """What touches needs some rounds to hold together: with fewer it melts, more of it touches, and the next step
         takes longer still."""
+        return LEAST_TOUCHING if self._touches else 1
+
+    @property
+    def _touches(self) -> bool:
         assert self.layout is not None
-        contacts, settings = self.layout.contacts, self.layout.system.model.collisions
-        if contacts is None or settings is None or not contacts.touched:
-            return 1
-        return LEAST_FOLDING if settings.itself else LEAST_TOUCHING
+        return self.layout.contacts is not None and self.layout.contacts.touched
+
+    def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """What touches gets the same number of rounds step after step, as far as time allows.
+
+        A step ends a little short of its minimum, where depends on how many rounds it had; one more or less from step
+        to step, as a clock gives them, and what should lie still trembles.
+        """
+        budget, at_ns = deadline.budget, deadline.at_ns
+        if at_ns is None or not self._touches:
+            self._usual, self._spare = 0, 0
+            return super().solve(start, constant, out, deadline)
+        begin = time.perf_counter_ns()
+        if 0 < self._usual < budget.most_iterations:
+            deadline = replace(deadline, budget=replace(budget, iterations=self._usual))
+        outcome = super().solve(start, constant, out, deadline)
+        took = (outcome.swept_ns - begin) / max(outcome.sweeps, 1)
+        self._spare = self._spare + 1 if outcome.swept_ns + 2 * took < at_ns else 0
+        self._usual = outcome.sweeps
+        if self._spare >= PATIENCE:
+            self._usual, self._spare = outcome.sweeps + 1, 0
+        limited = outcome.stopped == "iterations" and outcome.sweeps < budget.most_iterations
+        return replace(outcome, stopped="time") if limited else outcome
 
     def _follow(self) -> None:
         """Take what holds the vertices now to the lattices."""

@@ -112,8 +112,8 @@ class Layout:
     def with_room_for(self, contacts: Contacts) -> Layout:
         """The same with room for twice these contacts."""
         needed = -(-2 * len(contacts) // max(ROOM, self.n))
-        same = {"refresh": self.refresh, "contact": self.contact}
-        return Layout(self.system, self.order, self.threads, **same, more_room=needed)
+        arrays = self.system, self.order, self.threads
+        return Layout(*arrays, refresh=self.refresh, contact=self.contact, more_room=needed)
 
     def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray, system: System) -> bool:
         """The contacts of a step, on top of `system`; whether the diagonal has changed."""
