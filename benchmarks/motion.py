@@ -1,6 +1,7 @@
 """The figures that motion is held to. Prints a table.
 
-    python benchmarks/motion.py [--only tablecloth,fine,variants,large,bodies,budgets,stability,threads,pins]
+    python benchmarks/motion.py [--only tablecloth,fine,variants,large,bodies,budgets,stability,threads,pins,
+                                        table,sphere,drag,rounds]
                                 [--resolution 100] [--armadillo FILE] [--json OUT]
 
 Distances are RMS over the vertices, in centimetres, from trajectories whose every step is converged; these take minutes
@@ -19,6 +20,8 @@ from pathlib import Path
 
 import motion_answers
 import motion_checks
+import motion_contacts
+import motion_costs
 import numpy as np
 from motion_common import Options, Row, path_length, spread, turning
 
@@ -193,6 +196,7 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
     for part in (
         *(tablecloth, fine, variants, large, bodies),
         *(motion_answers.budgets, motion_checks.stability, motion_checks.threads, motion_checks.pins),
+        *(motion_contacts.table, motion_contacts.sphere, motion_contacts.drag, motion_costs.rounds),
     )
 }
 

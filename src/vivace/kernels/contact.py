@@ -252,13 +252,14 @@ def pull_walls(table, begin, end, iteration):
 @njit(cache=True, nogil=True, error_model="numpy")
 def take_walls(
     vertices, planes, friction, keys, old_keys, old_forces, rank, previous, start, diagonal, stiffness, recovery, to,
-    to_planes, to_before, to_friction, to_weights, to_keys, lowered, added,
+    to_planes, to_before, to_friction, to_weights, to_keys, to_places, lowered, added,
 ):  # fmt: skip
     """The contacts that `start` violates into the arrays of the passes, in the order given; returns how many there are.
 
     `lowered` gets the planes of all: a gap that is violated at `previous` already recovers by so many metres a step.
     `added` gets the weights, a stiffness (N/m) or, if that is negative, `diagonal` of the vertex. `old_forces`: rows
-    (T, N) of what held the contacts `old_keys` when the last step ended. Both lists of keys are sorted.
+    (T, N) of what held the contacts `old_keys` when the last step ended. Both lists of keys are sorted. `to_places`:
+    rows of `previous` and of the gap, before what was remembered.
     """
     count, room, old = 0, to_planes.shape[0], 0
     for c in range(len(vertices)):
@@ -282,6 +283,12 @@ def take_walls(
             to[count], to_keys[count] = rank[v], keys[c]
             to_planes[count, 0], to_planes[count, 1], to_planes[count, 2] = nx, ny, nz
             to_planes[count, 3] = least + raised
+            to_places[count, 0], to_places[count, 1], to_places[count, 2] = (
+                previous[v, 0],
+                previous[v, 1],
+                previous[v, 2],
+            )
+            to_places[count, 3] = least
             to_before[count, 0] = previous[v, 0] + tx
             to_before[count, 1] = previous[v, 1] + ty
             to_before[count, 2] = previous[v, 2] + tz
@@ -290,6 +297,49 @@ def take_walls(
             added[v] += weight
         count += 1
     return count
+
+
+@njit(cache=True, nogil=True)
+def any_behind(vertices, planes, places, q, count, deep):
+    """Whether some vertex is further behind its wall than so many metres; walls where `places` have them."""
+    for c in range(count):
+        v, behind = vertices[c], places[c, 3]
+        for axis in range(3):
+            behind -= planes[c, axis] * q[v, axis]
+        if behind > deep:
+            return True
+    return False
+
+
+@phase_kernel
+def press_walls(table, begin, end, iteration):
+    """If some vertex is behind its wall, go on with the forces that contacts hold with now: planes raised and places
+    moved by them.
+
+    `pressing`: rounds after which it is looked at, and whether it was so; `deep`: how far behind counts (m).
+    """
+    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
+    friction, q, places, pressing, deep = (
+        floats(table, 4),
+        rows(table, 7),
+        rows(table, 10),
+        longs(table, 11),
+        floats(table, 12)[0],
+    )
+    pressing[1] = 0
+    if iteration == 0 or iteration % pressing[0] != 0:
+        return
+    count = min(end, longs(table, 9)[0])
+    if not any_behind(vertices, planes, places, q, count, deep):
+        return
+    pressing[1] = 1
+    for c in range(begin, count):
+        x, plane, place = xyz4(load4(q, at(vertices, c))), load4(planes, c), load4(places, c)
+        n = xyz4(plane)
+        way = pull(x, plane, load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
+        along = dot4(n, way)
+        store4(planes, c, n + make4(ZERO, ZERO, ZERO, lane4(place, 3) + along))
+        store4(before, c, xyz4(place) + (way - along * n))
 
 
 @phase_kernel

@@ -18,9 +18,9 @@ from numba import njit
 
 from .acceleration import BLOCK
 from .simd import lane4, load4, splat4, store4
-from .team import doubles, phase_kernel, rows
+from .team import doubles, longs, phase_kernel, rows
 
-COUNT, NEWEST, REJECTED, SCALE, REJECTIONS = range(5)  # slots of the state
+COUNT, NEWEST, REJECTED, SCALE, REJECTIONS, FRESH = range(6)  # slots of the state
 STATE_SIZE = 8
 PRODUCTS = 5  # of the pair in slot i: s_i·r, y_i·e, s_i·y, y_i·s, y_i·u, where (s, y, u) is the newest pair
 
@@ -50,15 +50,21 @@ def judge_blocks(table, begin, end, iteration):
 def judge(table, begin, end, iteration):
     """Take the last step back if it raised the energy. `settings`: keep pairs from step to step; first scale.
 
-    `trouble`: set when it was a plain correction that raised it.
+    `trouble`: set when it was a plain correction that raised it. `pressing[1]`: contacts have renewed their forces
+    (`contact.press_walls`), so that the last step cannot be judged, and pairs say nothing.
     """
     partial, state, settings, trouble = doubles(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)
+    pressing = longs(table, 4)
     state[REJECTED] = 0.0
+    state[FRESH] = 1.0 if iteration == 0 or pressing[1] != 0 else 0.0
     if iteration == 0:
         state[SCALE] = settings[1]
         state[REJECTIONS] = 0.0
         if settings[0] == 0.0:
             state[COUNT] = 0.0
+        return
+    if state[FRESH] != 0.0:
+        state[COUNT] = 0.0
         return
     new = old = 0.0
     for b in range(partial.shape[0] // 2):
@@ -94,7 +100,7 @@ def pair_products(table, begin, end, iteration):
     memory = s.shape[0] // n
     columns = PRODUCTS * memory
     count = int(state[COUNT])
-    adding = iteration > 0 and state[REJECTED] == 0.0
+    adding = state[FRESH] == 0.0 and state[REJECTED] == 0.0
     newest = int(state[NEWEST])
     if adding:
         newest = (newest + 1) % memory
@@ -142,7 +148,7 @@ def recursion(table, begin, end, iteration):
     blocks = partial.shape[0] // columns
     count = int(state[COUNT])
     newest = int(state[NEWEST])
-    if iteration > 0 and state[REJECTED] == 0.0:
+    if state[FRESH] == 0.0 and state[REJECTED] == 0.0:
         newest = (newest + 1) % memory
         count = min(count + 1, memory)
         for age in range(count):

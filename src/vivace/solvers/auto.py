@@ -15,6 +15,7 @@ on cloth, and hover (docs/solvers.md): they are there by name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from ..kernels.team import Phase
 from ..model import Model
 from ..system import System
 from .base import SOLVERS, Budget, Deadline, Outcome, PartsJob, Solver, make_solver
+from .lattice import LEAST_TOUCHING
 
 FREE_CELLS, TOUCHING_CELLS = 10, 16  # of the lattice: what lies over an edge needs finer ones than what swings
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
@@ -38,6 +40,7 @@ SLOW = 0.3  # of a body's size that a wave travels in it, below which bodies of 
 SPENT = 0.95  # share of a budget that is planned for
 ROUNDS = 2  # wanted of each substep
 SHORTEST = 0.004  # s: substeps below this no longer pay
+LONGEST = 1 / 60  # s: of what may touch; in longer steps what is dragged goes through edges before it is stopped
 
 
 def round_ms(model: Model) -> float:
@@ -83,8 +86,9 @@ class Auto(Solver):
         self._measured: tuple[Model, float] | None = None
 
     def substeps_for(self, model: Model, h: float, budget: Budget) -> int:
-        if model.collisions is not None:
-            return 1  # contacts take more rounds a step than one, and finding them takes as long as some
+        if model.collisions is not None:  # finding contacts takes as long as some rounds
+            wanted = max(1, math.ceil(h / LONGEST - 0.01))
+            return wanted if budget.iterations is None else max(1, min(wanted, budget.iterations // LEAST_TOUCHING))
         most = max(1, round(h / SHORTEST))
         if budget.ms is not None:
             most = min(most, int(SPENT * budget.ms / (ROUNDS * self._round_ms(model))))

@@ -22,9 +22,21 @@ import numpy as np
 
 from ..collisions.contacts import Contacts, PairContacts
 from ..kernels.assemble import list_corners
-from ..kernels.contact import begin_contacts, keep_out, pull_contacts, pull_walls, remember_walls, take_walls
+from ..kernels.contact import (
+    any_behind,
+    begin_contacts,
+    keep_out,
+    press_walls,
+    pull_contacts,
+    pull_walls,
+    remember_walls,
+    take_walls,
+)
 from ..kernels.local import gather
 from ..kernels.team import Job, Phase
+
+NEVER = 2**40  # rounds
+DEEP = 0.5  # of the depth that recovers in a step: vertices that are further behind their walls renew the forces
 
 
 class ContactStage:
@@ -53,10 +65,14 @@ class ContactStage:
         n, corners = len(rank), 5 * room
         self.slot_at, self.slots = np.zeros(n + 1, np.int32), np.zeros((corners, 4), np.float32)
         self._pairs, self._walls = self._arrays(4), self._arrays(1)
-        self._keys, self._forces = np.zeros(room, np.int64), np.zeros((room, 4), np.float32)
+        self._keys = np.zeros(room, np.int64)
+        self._forces, self._places = (np.zeros((room, 4), np.float32) for _ in range(2))
+        self.pressing = np.array([NEVER, 0])  # rounds after which forces may be renewed in a step; whether they were
+        self._deep = np.zeros(1, np.float32)
         self._held = self._keys[:0], self._forces[:0]  # contacts that held something when the last step ended
         self.pairs, self.walls = ((*arrays[:7], q, self.slots, arrays[7]) for arrays in (self._pairs, self._walls))
         self.phases = [
+            Phase(press_walls, (*self.walls, self._places, self.pressing, self._deep), 0, room, serial=True),
             Phase(pull_contacts, self.pairs, 0, room),
             Phase(pull_walls, self.walls, 0, room),
             Phase(gather, (self.slot_at, self.slots, before, base), 0, n),
@@ -77,13 +93,14 @@ class ContactStage:
         `diagonal`: the stiffness that a contact has by default, for each vertex of the mesh.
         """
         walls, pairs = contacts.walls, self._active(contacts.pairs, start)
+        self._deep[0] = DEEP * contacts.recovery
         added, lowered = np.zeros(len(self.rank)), np.empty_like(walls.planes)
         to = self._walls
         soft = -1.0 if stiffness is None else float(stiffness)
         count = take_walls(
             *(walls.vertices, walls.planes, walls.friction, walls.keys, *self._held, self.rank, previous, start),
             *(diagonal, soft, np.float32(contacts.recovery), to[0], to[2], to[3], to[4], to[5], self._keys),
-            *(lowered, added),
+            *(self._places, lowered, added),
         )
         self._near = self.rank[walls.vertices], lowered
         touching = count > 0 or len(pairs[0]) > 0
@@ -116,6 +133,11 @@ class ContactStage:
         majorant = weights[:, None] * a * reach
         added += np.bincount(vertices.ravel(), majorant.ravel(), minlength=len(added))
         return self.rank[vertices].ravel()
+
+    def is_deep(self) -> bool:
+        """Whether some vertex is behind its wall by more than a little."""
+        walls, count = self.walls, int(self.walls[9][0])
+        return bool(any_behind(walls[0], walls[2], self._places, self._q, count, self._deep[0]))
 
     def remember(self) -> None:
         """Keep what contacts hold their vertices with: the next step begins with it."""

@@ -24,8 +24,11 @@ from ..kernels.team import Job, Phase
 from ..kernels.vectors import clear, load_rows, store_rows, watch
 from ..system import System
 from .base import SOLVERS, Deadline, Outcome, PartsJob, Solver, make_solver
+from .contact_stage import NEVER
 from .layout import Layout
 from .watching import Watcher
+
+PRESSED = 2  # rounds after which contacts renew their forces within a step
 
 
 class Corrector(ABC):
@@ -100,6 +103,7 @@ class CorrectingSolver(Solver):
     layout: Layout | None = None
     uses_leftover: ClassVar[bool] = False  # spend what is left of a budget on iterations without new projections
     refresh: ClassVar[int] = 1  # 0: springs are projected with the residual, where projections are never used twice
+    presses: ClassVar[bool] = False  # can go on when contacts renew their forces within a step
     weighs: ClassVar[bool] = False  # find the length of every correction, instead of taking it as it is
 
     @property
@@ -196,10 +200,14 @@ class CorrectingSolver(Solver):
         if self.corrector.has_more():
             self._plan_steps()
         self.layout.load(start, constant)
+        if self.layout.contacts is not None and np.isfinite(self.layout.contact):
+            self.layout.contacts.pressing[0] = PRESSED if self.presses else NEVER
         self.corrector.begin_correction()
         budget, watcher = deadline.budget, self._watcher
         job = self._watched_job if watcher.begin(deadline, self.layout.resolution) else self._job
         sweeps = job.run(budget.most_iterations, deadline.at_ns, least=self.least_iterations)
+        if deadline.at_ns is not None:
+            sweeps += self._press_on(job, sweeps)
         done = watcher.satisfied
         if self._short_ns and deadline.at_ns is not None and not done and sweeps < budget.most_iterations:
             sweeps += self._use_leftover(sweeps, budget.most_iterations - sweeps, deadline.at_ns)
@@ -209,6 +217,10 @@ class CorrectingSolver(Solver):
         if done:
             stopped = "tolerance"
         return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, self.note(), watcher.residuals)
+
+    def _press_on(self, job: Job, sweeps: int) -> int:
+        """Iterations that a step gets beyond its budget of time; how many."""
+        return 0
 
     def parts_job(
         self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, before: Sequence[Phase], after: Sequence[Phase]

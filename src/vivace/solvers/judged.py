@@ -43,7 +43,7 @@ def judged_steps(
     sy, yu, weights = np.zeros(room * room), np.zeros(room * room), np.zeros(2 * room)
     before = [
         Phase(judge_blocks, (layout.q, q_old, r, r_old, judged), 0, n, grain=BLOCK),
-        Phase(judge, (judged, state, settings, trouble), 0, 1, serial=True),
+        Phase(judge, (judged, state, settings, trouble, layout.pressing), 0, 1, serial=True),
         Phase(take_back, (layout.q, q_old, r, r_old, state), 0, n),
     ]
     after = []

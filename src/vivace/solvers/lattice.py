@@ -33,9 +33,10 @@ from ..kernels.lattice import (
     keep_lattice_step,
     lattice_step,
 )
-from ..kernels.team import Phase
+from ..kernels.team import Job, Phase
 from ..system import System
 from .base import SOLVERS, Deadline, Outcome
+from .correcting import PRESSED
 from .lattice_space import LatticeSpace, csr_arrays, lattice_spaces
 from .layout import Layout
 from .lbfgs import LBFGS
@@ -46,6 +47,7 @@ from .lbfgs import LBFGS
 # to step beyond a third (docs/relaxation.md).
 SPRINGS_BACK, SAMPLED_BACK = 2.0, 1 / 3
 LEAST_TOUCHING = 4  # rounds of a step that touches something
+MOST_PRESSED = 24  # rounds that a step gets, however late, while walls do not hold
 PATIENCE = 30  # steps with time to spare after which what touches gets another round
 
 
@@ -120,6 +122,14 @@ class Lattice(LBFGS):
             self._usual, self._spare = outcome.sweeps + 1, 0
         limited = outcome.stopped == "iterations" and outcome.sweeps < budget.most_iterations
         return replace(outcome, stopped="time") if limited else outcome
+
+    def _press_on(self, job: Job, sweeps: int) -> int:
+        """A step that drags cloth into a wall, and has not found the forces to hold it there, is not over."""
+        assert self.layout is not None
+        contacts, more = self.layout.contacts, 0
+        while contacts is not None and contacts.is_deep() and sweeps + more < MOST_PRESSED:
+            more += job.run(PRESSED, None, sweeps + more)
+        return more
 
     def _follow(self) -> None:
         """Take what holds the vertices now to the lattices."""

@@ -20,7 +20,7 @@ from ..kernels.sweep import project_springs
 from ..kernels.team import SMALL, Job, Phase
 from ..kernels.vectors import load_rows, store_rows
 from ..system import System, row_sums
-from .contact_stage import ContactStage
+from .contact_stage import NEVER, ContactStage
 
 ROOM = 4096  # contacts that every layout has room for
 CONTACT = 1000.0  # times m/h²: how stiff contacts are for solvers that move everything at once, see `contact_stage`
@@ -114,6 +114,11 @@ class Layout:
         needed = -(-2 * len(contacts) // max(ROOM, self.n))
         arrays = self.system, self.order, self.threads
         return Layout(*arrays, refresh=self.refresh, contact=self.contact, more_room=needed)
+
+    @cached_property
+    def pressing(self) -> np.ndarray:
+        """`ContactStage.pressing`, for those who judge rounds."""
+        return np.array([NEVER, 0]) if self.contacts is None else self.contacts.pressing
 
     def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray, system: System) -> bool:
         """The contacts of a step, on top of `system`; whether the diagonal has changed."""

@@ -40,6 +40,7 @@ class LBFGS(Accelerated):
     keep: bool = False
 
     wrapper = "lbfgs"
+    presses = True
     uses_leftover = True
 
     def __post_init__(self) -> None:

@@ -63,6 +63,7 @@ class Multigrid(CorrectingSolver, Corrector):
 
     name = "multigrid"
     contact = CONTACT
+    presses = True
     hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:
