@@ -333,6 +333,38 @@ def test_common_local_motion_costs_little(noise):
     assert fast.tested < 3 * still.tested
 
 
+# Two triangles before and after, whose first sides cross on the way.
+TURNING = [[-0.5, 0, 0], [0.5, 0, 0], [0, -1, 0]], [[0, 0, -0.5], [0, 0, 0.5], [0, -1, 0]]
+WAITING = [[0.15, -0.3, 0.15], [0.15, 0.3, 0.15], [1.0, 0, 1.0]]
+SHORT = np.array([[0, -0.1, 0], [0, 0.1, 0], [0, 0, -0.3]]), np.array([[0, 0, -0.1], [0, 0, 0.1], [0.3, 0, 0]])
+LONGER = [[0, 0, 0], [0.2, 0, 0], [0, -0.3, 0]], [[0, 0, 0], [3.2, 0, 0], [0, -0.3, 0]]
+CROSSING = {
+    "turning": (*TURNING, WAITING, WAITING),
+    "turning, carried": (TURNING[0], TURNING[1] + np.array([3, 0, 0]), WAITING, WAITING + np.array([3, 0, 0])),
+    "stretching": (*LONGER, SHORT[0] + [1.2, 0, -0.09], SHORT[0] + [2.7, 0, 0.01]),
+    "flying": (SHORT[0] - [2, 0, 0], SHORT[0] + [2, 0, 0], SHORT[1] + [2, 0, 0], SHORT[1] - [2, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("kind", CROSSING)
+def test_edges_cross_whatever_bounds_them(kind):
+    """Mean displacements the same, and all of the way spread; or no spread, and all of it between the means.
+
+    In many places, both first, and in opposite directions, so that there is no common motion to take away.
+    """
+    rng = np.random.default_rng(8)
+    q, s = [], []
+    for place in range(16):
+        frame = np.linalg.qr(rng.standard_normal((3, 3)))[0] * (1 - place // 2 % 2 * 2)
+        ways = np.reshape(CROSSING[kind], (2, 2, 3, 3))
+        for start, end in ways if place % 2 else ways[::-1]:
+            q.append(start @ frame + [0, 0, 12 * place])
+            s.append(end @ frame + [0, 0, 12 * place])
+    x, triangles = np.concatenate(q), np.arange(96, dtype=np.int32).reshape(-1, 3)
+    found = compare(Surfaces(x, triangles, 0.01), rows(x), rows(np.concatenate(s)))
+    assert all((True, k, k + 1, k + 3, k + 4) in found for k in range(0, 96, 6))
+
+
 def test_threads_change_nothing():
     x, triangles = pile(4, 30, 1.2 * THICKNESS, 0.1, noise=0.004)
     s = rows(x + 0.05 * np.random.default_rng(1).standard_normal(x.shape))

@@ -511,15 +511,15 @@ def test_fall_asleep(seed):
 
 
 def taken(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, recovery, room):
-    """`take_walls`: how many, (vertices, planes, before, friction, weights, keys), all planes, what vertices get."""
-    to, to_planes, before = np.zeros(room, np.int32), *np.zeros((2, room, 4), np.float32)
+    """`take_walls`: how many, (vertices, planes, before, friction, weights, keys, places), `lowered`, `added`."""
+    to, to_planes, before, places = np.zeros(room, np.int32), *np.zeros((3, room, 4), np.float32)
     to_friction, weights, to_keys = np.zeros(2 * room, np.float32), np.zeros(room, np.float32), np.zeros(room, np.int64)
     lowered, added = np.zeros((len(vertices), 4), np.float32), np.zeros(len(diagonal))
     count = take_walls(
         *(vertices, planes, friction, keys, *held, rank, q, s, diagonal, stiffness, np.float32(recovery)),
-        *(to, to_planes, before, to_friction, weights, to_keys, lowered, added),
+        *(to, to_planes, before, to_friction, weights, to_keys, places, lowered, added),
     )
-    return count, (to, to_planes, before, to_friction, weights, to_keys), lowered, added
+    return count, (to, to_planes, before, to_friction, weights, to_keys, places), lowered, added
 
 
 @pytest.mark.parametrize("remembered", [False, True])
@@ -528,7 +528,8 @@ def taken(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffnes
 def test_take_walls(room, stiffness, remembered):
     """Those with n·s < gap + N/w, in order; gaps are min(gap, n·q + recovery) + N/w, before is q + (T - n n·T)/w.
 
-    T and N are those of the same key, nothing for what did not touch before; weights add up at their vertices.
+    T and N are those of the same key, nothing for what did not touch before; weights add up at their vertices. Places
+    are (q, gap) without T and N.
     """
     rng = np.random.default_rng(0)
     n, m = 40, 60
@@ -548,7 +549,7 @@ def test_take_walls(room, stiffness, remembered):
     count, found, lowered, added = taken(
         *(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, 0.1, room),
     )
-    to, to_planes, before, to_friction, weights, to_keys = found
+    to, to_planes, before, to_friction, weights, to_keys, places = found
     w = diagonal[vertices] if stiffness < 0 else np.full(m, stiffness)
     normals, points = wide(planes[:, :3]), wide(q[vertices, :3])
     gaps = np.minimum(planes[:, 3], (normals * points).sum(axis=1) + 0.1)
@@ -569,6 +570,7 @@ def test_take_walls(room, stiffness, remembered):
     np.testing.assert_allclose(to_planes[:k, 3], gaps[some] + carried[some, 3], rtol=0, atol=slack)
     np.testing.assert_allclose(before[:k, :3], points[some] + across[some], rtol=0, atol=slack)
     np.testing.assert_array_equal(before[:, 3], 0)
+    np.testing.assert_array_equal(places[:k], np.column_stack([q[vertices[some], :3], lowered[some, 3]]))
     np.testing.assert_array_equal(to_friction[: 2 * k], friction[some].ravel())
     np.testing.assert_allclose(weights[:k], w[some], rtol=2 * EPS32)
     np.testing.assert_allclose(added, np.bincount(vertices[some], w[some], minlength=n))
@@ -623,7 +625,7 @@ def test_what_rests_keeps_its_forces():
     forces = first
     for _ in range(3):
         given = (vertices, planes, friction, keys, (keys, forces), vertices, q, q, weights, -1.0, 0.01, m)
-        count, (to, to_planes, before, to_friction, stiffness, to_keys), _, _ = taken(*given)
+        count, (to, to_planes, before, to_friction, stiffness, to_keys, _), _, _ = taken(*given)
         assert count == m
         np.testing.assert_array_equal(to_keys, keys)
         forces = remember(to, to_planes, before, to_friction, stiffness, q, m)

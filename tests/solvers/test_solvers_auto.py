@@ -66,12 +66,15 @@ def test_a_budget_of_time_is_divided_by_what_a_round_is_expected_to_take(model):
     assert counts[0] > counts[-1]
 
 
-def test_one_step_with_collisions_and_with_a_tolerance_alone(model):
-    """What touches takes more rounds a step; and a step that is to be converged is to be that step."""
+def test_substeps_with_collisions_and_with_a_tolerance_alone(model):
+    """Steps of what touches are 1/60 s at most, of four rounds; a step that is to be converged is to be that step."""
     touching = model.collide([Plane()])
-    assert Auto().substeps_for(touching, 0.033, Budget(iterations=40)) == 1
-    assert Auto().substeps_for(touching, 0.033, Budget(ms=40.0)) == 1
-    assert Auto().substeps_for(model, 0.033, Budget(tolerance=1e-4)) == 1
+    for h, expected in ((0.033, 2), (1 / 60, 1), (1 / 30, 2), (0.05, 3)):
+        assert Auto().substeps_for(touching, h, Budget(ms=8.0)) == expected
+    assert Auto().substeps_for(touching, 0.033, Budget(iterations=40)) == 2
+    assert Auto().substeps_for(touching, 0.033, Budget(iterations=7)) == 1
+    for either in (model, touching):
+        assert Auto().substeps_for(either, 0.033, Budget(tolerance=1e-4)) == 1
     assert Auto().substeps_for(model, 0.033, Budget(iterations=40, tolerance=1e-4)) > 1
 
 

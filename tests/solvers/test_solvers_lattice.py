@@ -8,13 +8,17 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from vivace import Budget, Cloth, Frame, InputError, Model, Simulation, Solid, System, Wire, mesh
+from vivace.collisions import Plane
 from vivace.kernels import lattice as kernel
 from vivace.kernels.team import Job
 from vivace.mesh import Mesh
 from vivace.scenes import make_scene
-from vivace.solvers import Deadline, make_solver
+from vivace.solvers import Deadline, Outcome, make_solver
+from vivace.solvers import lattice as lattice_module
 from vivace.solvers.hessian import Hessian
+from vivace.solvers.lattice import LEAST_TOUCHING
 from vivace.solvers.lattice_space import LatticeSpace, axes_of, cells_for, lattice_spaces, work
+from vivace.solvers.lbfgs import LBFGS
 from vivace.solvers.reference import polish
 
 from .rounding import U, moving_frame, rows, small_scene
@@ -420,3 +424,48 @@ def test_a_model_of_constraints_across_the_lattice_is_dense():
         report = sim.step()
         start = sim.system.energy(report.frame.start, report.frame)
         assert report.energy <= start * (1 + 1e-6)
+
+
+class FakeSteps:
+    """In the place of the solver below `lattice`: rounds that take a millisecond each of a clock of our own."""
+
+    def __init__(self, monkeypatch, spare_ms):
+        self.asked, self.spare_ms = [], spare_ms
+        monkeypatch.setattr(LBFGS, "solve", lambda _, *arrays: self.solve(arrays[-1]))
+        monkeypatch.setattr(lattice_module.time, "perf_counter_ns", lambda: 0)
+
+    def solve(self, deadline):
+        self.asked.append(deadline.budget.iterations)
+        rounds = min(deadline.budget.most_iterations, 9 if self.asked == [None] else 12)
+        return Outcome(rounds, 0.0, "time" if self.asked == [None] else "iterations", int(deadline.at_ns - self.spare_ms * 1e6))
+
+
+def touching():
+    sheet = mesh.cloth(6, 6).transformed(translate=(0, 0.003, 0))
+    model = Model.of(sheet, Cloth(stretch=1e3)).collide([Plane()], itself=False, thickness=0.004)
+    solver = make_solver("lattice(multigrid)")
+    sim = Simulation(model, solver=solver, budget=Budget(iterations=4), threads=1)
+    sim.step()
+    assert solver.layout.contacts.touched
+    return solver
+
+
+@pytest.mark.parametrize(("spare_ms", "then"), [(0.5, [9] * 40), (4.0, [9] * 29 + [10] * 11)])
+def test_what_touches_has_as_many_rounds_as_before(monkeypatch, spare_ms, then):
+    """The first step by the clock; then the same number, and one more when there was time for two for 30 steps."""
+    solver, fake = touching(), FakeSteps(monkeypatch, spare_ms)
+    for _ in range(41):
+        outcome = solver.solve(None, None, None, Deadline(Budget(ms=20.0), 20_000_000))
+        assert outcome.stopped == "time"
+    assert fake.asked == [None, *then]
+
+
+def test_a_step_that_walls_do_not_hold_is_not_over(monkeypatch):
+    """While a vertex is behind its wall, rounds go on by fours, renewing the forces; not beyond a budget of rounds."""
+    solver = touching()
+    left = [True, True, False]
+    monkeypatch.setattr(type(solver.layout.contacts), "is_deep", lambda _: left.pop(0))
+    rows = [np.zeros((36, 4), np.float32) for _ in range(3)]
+    assert solver.solve(*rows, Deadline(Budget(ms=1e-6), 0)).sweeps == LEAST_TOUCHING + 8
+    assert left == []
+    assert solver.solve(*rows, Deadline(Budget(iterations=3), None)).sweeps == 3

@@ -314,32 +314,28 @@ def any_behind(vertices, planes, places, q, count, deep):
 @phase_kernel
 def press_walls(table, begin, end, iteration):
     """If some vertex is behind its wall, go on with the forces that contacts hold with now: planes raised and places
-    moved by them.
+    moved by them. What that changes is added to the residual r.
 
     `pressing`: rounds after which it is looked at, and whether it was so; `deep`: how far behind counts (m).
     """
     vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
-    friction, q, places, pressing, deep = (
-        floats(table, 4),
-        rows(table, 7),
-        rows(table, 10),
-        longs(table, 11),
-        floats(table, 12)[0],
-    )
+    friction, weights, q = floats(table, 4), floats(table, 5), rows(table, 7)
+    places, pressing, deep, r = rows(table, 10), longs(table, 11), floats(table, 12)[0], rows(table, 13)
     pressing[1] = 0
-    if iteration == 0 or iteration % pressing[0] != 0:
-        return
     count = min(end, longs(table, 9)[0])
-    if not any_behind(vertices, planes, places, q, count, deep):
+    if iteration == 0 or iteration % pressing[0] != 0 or not any_behind(vertices, planes, places, q, count, deep):
         return
     pressing[1] = 1
     for c in range(begin, count):
-        x, plane, place = xyz4(load4(q, at(vertices, c))), load4(planes, c), load4(places, c)
-        n = xyz4(plane)
-        way = pull(x, plane, load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
+        v = at(vertices, c)
+        x, plane, place = xyz4(load4(q, v)), load4(planes, c), load4(places, c)
+        n, static, kinetic = xyz4(plane), at(friction, 2 * c), at(friction, 2 * c + 1)
+        way = pull(x, plane, load4(before, c), static, kinetic)
         along = dot4(n, way)
-        store4(planes, c, n + make4(ZERO, ZERO, ZERO, lane4(place, 3) + along))
-        store4(before, c, xyz4(place) + (way - along * n))
+        raised, moved = n + make4(ZERO, ZERO, ZERO, lane4(place, 3) + along), xyz4(place) + (way - along * n)
+        store4(planes, c, raised)
+        store4(before, c, moved)
+        store4(r, v, load4(r, v) + at(weights, c) * (pull(x, raised, moved, static, kinetic) - way))
 
 
 @phase_kernel

@@ -20,7 +20,7 @@ from .acceleration import BLOCK
 from .simd import lane4, load4, splat4, store4
 from .team import doubles, longs, phase_kernel, rows
 
-COUNT, NEWEST, REJECTED, SCALE, REJECTIONS, FRESH = range(6)  # slots of the state
+COUNT, NEWEST, REJECTED, SCALE, REJECTIONS = range(5)  # slots of the state
 STATE_SIZE = 8
 PRODUCTS = 5  # of the pair in slot i: s_i·r, y_i·e, s_i·y, y_i·s, y_i·u, where (s, y, u) is the newest pair
 
@@ -50,21 +50,15 @@ def judge_blocks(table, begin, end, iteration):
 def judge(table, begin, end, iteration):
     """Take the last step back if it raised the energy. `settings`: keep pairs from step to step; first scale.
 
-    `trouble`: set when it was a plain correction that raised it. `pressing[1]`: contacts have renewed their forces
-    (`contact.press_walls`), so that the last step cannot be judged, and pairs say nothing.
+    `trouble`: set when it was a plain correction that raised it.
     """
     partial, state, settings, trouble = doubles(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)
-    pressing = longs(table, 4)
     state[REJECTED] = 0.0
-    state[FRESH] = 1.0 if iteration == 0 or pressing[1] != 0 else 0.0
     if iteration == 0:
         state[SCALE] = settings[1]
         state[REJECTIONS] = 0.0
         if settings[0] == 0.0:
             state[COUNT] = 0.0
-        return
-    if state[FRESH] != 0.0:
-        state[COUNT] = 0.0
         return
     new = old = 0.0
     for b in range(partial.shape[0] // 2):
@@ -92,15 +86,21 @@ def take_back(table, begin, end, iteration):
 
 @phase_kernel
 def pair_products(table, begin, end, iteration):
-    """Write the newest pair into its slot and make all products with it, in blocks."""
+    """Write the newest pair into its slot and make all products with it, in blocks.
+
+    `pressing[1]`: contacts have renewed their forces (`contact.press_walls`): the problem is another, and pairs say
+    nothing about it.
+    """
     q, q_old, r, r_old = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
     e, e_old, s, y, u = rows(table, 4), rows(table, 5), rows(table, 6), rows(table, 7), rows(table, 8)
-    partial, state = doubles(table, 9), doubles(table, 10)
+    partial, state, pressed = doubles(table, 9), doubles(table, 10), longs(table, 11)[1] != 0
+    if pressed:
+        return
     n = q.shape[0]
     memory = s.shape[0] // n
     columns = PRODUCTS * memory
     count = int(state[COUNT])
-    adding = state[FRESH] == 0.0 and state[REJECTED] == 0.0
+    adding = iteration > 0 and state[REJECTED] == 0.0
     newest = int(state[NEWEST])
     if adding:
         newest = (newest + 1) % memory
@@ -148,7 +148,10 @@ def recursion(table, begin, end, iteration):
     blocks = partial.shape[0] // columns
     count = int(state[COUNT])
     newest = int(state[NEWEST])
-    if state[FRESH] == 0.0 and state[REJECTED] == 0.0:
+    if longs(table, 5)[1] != 0:
+        count = 0
+        state[COUNT] = 0.0
+    elif iteration > 0 and state[REJECTED] == 0.0:
         newest = (newest + 1) % memory
         count = min(count + 1, memory)
         for age in range(count):

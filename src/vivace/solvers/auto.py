@@ -29,7 +29,7 @@ from ..system import System
 from .base import SOLVERS, Budget, Deadline, Outcome, PartsJob, Solver, make_solver
 from .lattice import LEAST_TOUCHING
 
-FREE_CELLS, TOUCHING_CELLS = 10, 16  # of the lattice: what lies over an edge needs finer ones than what swings
+FREE_CELLS, TOUCHING_CELLS = 10, 14  # of the lattice: what lies over an edge needs finer ones than what swings
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
 
 # Milliseconds of a round on two threads, by what they are proportional to; of an iteration without a lattice.
@@ -87,8 +87,9 @@ class Auto(Solver):
 
     def substeps_for(self, model: Model, h: float, budget: Budget) -> int:
         if model.collisions is not None:  # finding contacts takes as long as some rounds
-            wanted = max(1, math.ceil(h / LONGEST - 0.01))
-            return wanted if budget.iterations is None else max(1, min(wanted, budget.iterations // LEAST_TOUCHING))
+            if budget.ms is None and budget.iterations is None:
+                return 1
+            return max(1, min(math.ceil(h / LONGEST - 0.01), budget.most_iterations // LEAST_TOUCHING))
         most = max(1, round(h / SHORTEST))
         if budget.ms is not None:
             most = min(most, int(SPENT * budget.ms / (ROUNDS * self._round_ms(model))))

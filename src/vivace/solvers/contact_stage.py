@@ -6,11 +6,12 @@ skipped. Only those that the prediction violates take part: the others would hol
 A contact is a spring, and a step begins where the prediction has pressed it, by g h² at least. With springs as stiff as
 cloth (Y_ii is some 1e5 times m/h²) that energy is a hundred thousand times what the vertex had in motion, and what a
 few rounds leave of it comes back as velocity: cloth that lands crumples. So for solvers that move everything at once
-contacts are 1000 times as stiff as a vertex's inertia, m/h². The rest is carried by forces that are remembered: a step
+contacts are 300 times as stiff as a vertex's inertia, m/h². The rest is carried by forces that are remembered: a step
 begins with the force N that held a vertex before its wall when the last one ended, which is a plane raised by N/w, and
 with its friction T, a place to stick to that is moved by T/w. This is the method of multipliers [nocedal2006, section
-17.3] with one update a step. What rests neither sinks in nor creeps, under any load; and what hits a wall is given
-back a thousandth of its speed.
+17.3] with one update a step, and more where a step leaves vertices behind their walls, because something has pulled
+at them (`press`). What rests neither sinks in nor creeps, under any load; and what hits a wall is given back a
+three-hundredth of its speed.
 
 For solvers that sweep over vertices contacts are as stiff as the vertices, and nothing is remembered: softer, and a few
 sweeps would not feel them; and the forces that a few sweeps end with are not those that hold anything.
@@ -36,7 +37,7 @@ from ..kernels.local import gather
 from ..kernels.team import Job, Phase
 
 NEVER = 2**40  # rounds
-DEEP = 0.5  # of the depth that recovers in a step: vertices that are further behind their walls renew the forces
+DEEP = 1.0  # times the depth that recovers in a step: vertices that are further behind their walls renew the forces
 
 
 class ContactStage:
@@ -72,7 +73,6 @@ class ContactStage:
         self._held = self._keys[:0], self._forces[:0]  # contacts that held something when the last step ended
         self.pairs, self.walls = ((*arrays[:7], q, self.slots, arrays[7]) for arrays in (self._pairs, self._walls))
         self.phases = [
-            Phase(press_walls, (*self.walls, self._places, self.pressing, self._deep), 0, room, serial=True),
             Phase(pull_contacts, self.pairs, 0, room),
             Phase(pull_walls, self.walls, 0, room),
             Phase(gather, (self.slot_at, self.slots, before, base), 0, n),
@@ -133,6 +133,11 @@ class ContactStage:
         majorant = weights[:, None] * a * reach
         added += np.bincount(vertices.ravel(), majorant.ravel(), minlength=len(added))
         return self.rank[vertices].ravel()
+
+    def press(self, r: np.ndarray) -> list[Phase]:
+        """Renew the forces of walls, if they do not hold, and with them the residual r."""
+        table = (*self.walls, self._places, self.pressing, self._deep, r)
+        return [Phase(press_walls, table, 0, self.room, serial=True)] if self._remembers else []
 
     def is_deep(self) -> bool:
         """Whether some vertex is behind its wall by more than a little."""

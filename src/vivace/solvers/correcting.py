@@ -28,7 +28,7 @@ from .contact_stage import NEVER
 from .layout import Layout
 from .watching import Watcher
 
-PRESSED = 2  # rounds after which contacts renew their forces within a step
+PRESSED = 4  # rounds after which contacts renew their forces within a step
 
 
 class Corrector(ABC):
@@ -116,8 +116,13 @@ class CorrectingSolver(Solver):
         """Steps before and after the correction: what is done with r, and what is made of e."""
         return [], [Phase(add_correction, (layout.q, e), 0, layout.n)]
 
-    def opening_steps(self, layout: Layout, r: np.ndarray, residual: Sequence[Phase]) -> Sequence[Phase]:
-        """Steps at the beginning of every iteration; `residual` are those that write r at the present positions."""
+    def opening_steps(
+        self, layout: Layout, r: np.ndarray, residual: Sequence[Phase], press: Sequence[Phase]
+    ) -> Sequence[Phase]:
+        """Steps at the beginning of every iteration; `residual` are those that write r at the present positions.
+
+        `press`: those that renew the forces of contacts, once the last iteration has been judged.
+        """
         return []
 
     def note(self) -> str:
@@ -148,8 +153,10 @@ class CorrectingSolver(Solver):
         arrays = (*layout.rows, layout.tie, layout.base, layout.q, layout.square, r)
         before, after = self.update_steps(layout, r, e)
         residual = [*layout.local_phases, Phase(store_residual, arrays, 0, layout.n)]
-        opening = self.opening_steps(layout, r, residual)
-        steps = [*opening, *residual, *before, *self.corrector.correction(layout, r, e), *after]
+        press = layout.contacts.press(r) if layout.contacts is not None and self.presses else []
+        opening = self.opening_steps(layout, r, [*residual], press)
+        closing = [*self.corrector.correction(layout, r, e), *after]
+        steps = [*opening, *residual, *before, *([] if opening else press), *closing]
         self._watcher, self._steps = Watcher(), steps
         self._job = Job(steps, threads)
         last = Phase(watch, (layout.square, *self._watcher.arrays), 0, layout.n, serial=True)

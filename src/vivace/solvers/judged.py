@@ -43,15 +43,15 @@ def judged_steps(
     sy, yu, weights = np.zeros(room * room), np.zeros(room * room), np.zeros(2 * room)
     before = [
         Phase(judge_blocks, (layout.q, q_old, r, r_old, judged), 0, n, grain=BLOCK),
-        Phase(judge, (judged, state, settings, trouble, layout.pressing), 0, 1, serial=True),
+        Phase(judge, (judged, state, settings, trouble), 0, 1, serial=True),
         Phase(take_back, (layout.q, q_old, r, r_old, state), 0, n),
     ]
     after = []
     if memory:
-        pairs = (layout.q, q_old, r, r_old, e, e_old, s, y, u, products, state)
+        pairs = (layout.q, q_old, r, r_old, e, e_old, s, y, u, products, state, layout.pressing)
         after += [
             Phase(pair_products, pairs, 0, n, grain=BLOCK),
-            Phase(recursion, (products, state, sy, yu, weights), 0, 1, serial=True),
+            Phase(recursion, (products, state, sy, yu, weights, layout.pressing), 0, 1, serial=True),
         ]
     step = (layout.q, q_old, r, r_old, e, e_old, s, u, state, weights)
     return state, before, [*after, Phase(quasi_newton_step, step, 0, n, grain=BLOCK)]

@@ -77,6 +77,7 @@ class Lattice(LBFGS):
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self._spaces: list[LatticeSpace] = lattice_spaces(system, self.cells)
         self._turning = np.zeros(STATE_SIZE)  # of the lattice's own steps
+        self._beyond, self._most = 0, MOST_PRESSED  # rounds of the last step beyond its budget; what it may have
         self._usual, self._spare = 0, 0  # rounds of a step that touches, and for how many there has been time for more
         super().prepare(system, threads=threads, seed=seed)
 
@@ -111,15 +112,16 @@ class Lattice(LBFGS):
         if at_ns is None or not self._touches:
             self._usual, self._spare = 0, 0
             return super().solve(start, constant, out, deadline)
-        begin = time.perf_counter_ns()
+        begin, self._beyond = time.perf_counter_ns(), 0
+        self._most = budget.most_iterations
         if 0 < self._usual < budget.most_iterations:
             deadline = replace(deadline, budget=replace(budget, iterations=self._usual))
         outcome = super().solve(start, constant, out, deadline)
         took = (outcome.swept_ns - begin) / max(outcome.sweeps, 1)
         self._spare = self._spare + 1 if outcome.swept_ns + 2 * took < at_ns else 0
-        self._usual = outcome.sweeps
+        self._usual = outcome.sweeps - self._beyond
         if self._spare >= PATIENCE:
-            self._usual, self._spare = outcome.sweeps + 1, 0
+            self._usual, self._spare = self._usual + 1, 0
         limited = outcome.stopped == "iterations" and outcome.sweeps < budget.most_iterations
         return replace(outcome, stopped="time") if limited else outcome
 
@@ -127,8 +129,10 @@ class Lattice(LBFGS):
         """A step that drags cloth into a wall, and has not found the forces to hold it there, is not over."""
         assert self.layout is not None
         contacts, more = self.layout.contacts, 0
-        while contacts is not None and contacts.is_deep() and sweeps + more < MOST_PRESSED:
-            more += job.run(PRESSED, None, sweeps + more)
+        most = min(MOST_PRESSED, self._most)
+        while contacts is not None and contacts.is_deep() and sweeps + more < most:
+            more += job.run(min(PRESSED, most - sweeps - more), None, PRESSED)  # which begins by renewing the forces
+        self._beyond = more
         return more
 
     def _follow(self) -> None:
@@ -151,12 +155,14 @@ class Lattice(LBFGS):
         ]
         return judge, after
 
-    def opening_steps(self, layout: Layout, r: np.ndarray, residual: Sequence[Phase]) -> Sequence[Phase]:
+    def opening_steps(
+        self, layout: Layout, r: np.ndarray, residual: Sequence[Phase], press: Sequence[Phase]
+    ) -> Sequence[Phase]:
         """The last correction is judged; then the lattice's own step, which is judged by the next residual."""
         if not self._spaces:
             return []
         x = np.zeros((sum(space.nodes for space in self._spaces), 4), np.float32)
-        steps, first = [*residual, *self._judge], 0
+        steps, first = [*residual, *self._judge, *press], 0
         for space in self._spaces:
             steps += space.bind(layout, r, x[first : first + space.nodes])
             first += space.nodes

@@ -23,7 +23,7 @@ from ..system import System, row_sums
 from .contact_stage import NEVER, ContactStage
 
 ROOM = 4096  # contacts that every layout has room for
-CONTACT = 1000.0  # times m/h²: how stiff contacts are for solvers that move everything at once, see `contact_stage`
+CONTACT = 300.0  # times m/h²: how stiff contacts are for solvers that move everything at once, see `contact_stage`
 
 
 class OffDiagonal(NamedTuple):
