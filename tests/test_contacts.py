@@ -116,6 +116,30 @@ def test_walls_remember_the_forces_that_hold(solver, load):
     assert np.abs(sim.positions @ slope.normal - 0.004).max() < 1e-5
 
 
+@pytest.mark.parametrize("solver", ["auto", "multigrid", "newton-multigrid"])
+def test_positions_that_are_set_begin_without_a_past(solver):
+    slope = Slope(solver, 0.5, iterations=4)
+    sim, start = slope.sim, slope.sim.positions
+    runs = []
+    for _ in range(2):
+        sim.positions, sim.velocities = start, np.zeros_like(start)
+        for _ in range(5):
+            sim.step()
+        runs.append(sim.positions)
+    np.testing.assert_array_equal(*runs)
+
+
+def test_remembered_forces_outlive_a_lack_of_room():
+    """More contacts than there is room for: a new layout, which goes on with what held those that there were."""
+    slope = Slope("multigrid", 0.5)
+    slope.run(20)
+    layout = slope.sim.solver.layout
+    new = layout.with_room_for(Contacts(walls=WallContacts(np.zeros(9000, np.int32))))
+    assert new.contacts.room > layout.contacts.room
+    assert new.contacts._held is layout.contacts._held
+    assert len(new.contacts._held[0]) == slope.model.n
+
+
 # --- staying outside --------------------------------------------------------------------------------------------------
 
 

@@ -268,6 +268,7 @@ class Simulation:
 
     def _restart(self) -> None:
         """What was before the present positions and velocities does not lead to them."""
+        self._solver.forget()
         if self._bdf2 is not None:
             self._bdf2.restart()
 

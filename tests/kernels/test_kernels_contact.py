@@ -13,6 +13,7 @@ from vivace.kernels.contact import (
     begin_walls,
     fall_asleep,
     keep_out,
+    press_walls,
     pull_contacts,
     pull_walls,
     push_contacts,
@@ -630,3 +631,54 @@ def test_what_rests_keeps_its_forces():
         np.testing.assert_array_equal(to_keys, keys)
         forces = remember(to, to_planes, before, to_friction, stiffness, q, m)
         np.testing.assert_allclose(forces, first, rtol=0, atol=3 * SLACK * weights.max())
+
+
+@pytest.mark.parametrize(
+    ("iteration", "deep", "pressed"), [(4, 0.01, True), (4, 10.0, False), (2, 0.01, False), (0, 0.01, False)]
+)
+def test_press_walls(iteration, deep, pressed):
+    """Planes are raised to gap + N/w and places moved to q + T/w, where (T, N) is what contacts hold with now; r gets
+    what that changes. Only every fourth round, and if some vertex is further behind its wall than `deep`."""
+    walls = Walls(11)
+    m, used = walls.m, walls.m - 3
+    rng = np.random.default_rng(3)
+    vertices, planes, q = walls.vertices, walls.planes.copy(), walls.q
+    before = rng.normal(size=(m, 4)).astype(np.float32) * np.float32([1, 1, 1, 0])
+    friction, weights = np.tile(np.float32([0.5, 0.3]), m), rng.uniform(1, 2, m).astype(np.float32)
+    places = rng.normal(size=(m, 4)).astype(np.float32)
+    places[:, 3] = planes[:, 3] - rng.uniform(0, 0.05, m)
+    r = np.zeros((walls.n, 4), np.float32)
+    pressing, slots, out = np.array([4, 7]), np.zeros(m, np.int32), np.zeros((m, 4), np.float32)
+    old_planes, old_before = planes.copy(), before.copy()
+    table = (vertices, np.zeros(1, np.float32), planes, before, friction, weights, slots, q, out, np.array([used]))
+    table += (places, pressing, np.array([deep], np.float32), r)
+    Job([Phase(press_walls, table, 0, m, serial=True)], 1).run(1, None, iteration)
+    assert pressing.tolist() == [4, int(pressed)]
+    if not pressed:
+        np.testing.assert_array_equal(planes, old_planes)
+        np.testing.assert_array_equal(before, old_before)
+        assert not r.any()
+        return
+    expected = np.zeros((walls.n, 3))
+
+    def way_back(x, plane, place):
+        n, depth = wide(plane[:3]), plane[3] - wide(plane[:3]) @ x
+        if depth <= 0:
+            return np.zeros(3)
+        u = (x - place) + depth * n
+        u -= (n @ u) * n
+        size = np.linalg.norm(u)
+        return depth * n - (1.0 if size <= 0.5 * depth else 0.3 * depth / size) * u
+
+    for c in range(used):
+        v, n = vertices[c], wide(old_planes[c, :3])
+        x = wide(q[v, :3])
+        way = way_back(x, old_planes[c], wide(old_before[c, :3]))
+        plane = np.append(n, places[c, 3] + n @ way)
+        place = wide(places[c, :3]) + way - (n @ way) * n
+        np.testing.assert_allclose(planes[c], plane, rtol=0, atol=SLACK)
+        np.testing.assert_allclose(before[c, :3], place, rtol=0, atol=SLACK)
+        expected[v] += weights[c] * (way_back(x, plane, place) - way)
+    np.testing.assert_allclose(r[:, :3], expected, rtol=0, atol=20 * SLACK)
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_array_equal(planes[used:], old_planes[used:])

@@ -437,7 +437,9 @@ class FakeSteps:
     def solve(self, deadline):
         self.asked.append(deadline.budget.iterations)
         rounds = min(deadline.budget.most_iterations, 9 if self.asked == [None] else 12)
-        return Outcome(rounds, 0.0, "time" if self.asked == [None] else "iterations", int(deadline.at_ns - self.spare_ms * 1e6))
+        return Outcome(
+            rounds, 0.0, "time" if self.asked == [None] else "iterations", int(deadline.at_ns - self.spare_ms * 1e6)
+        )
 
 
 def touching():

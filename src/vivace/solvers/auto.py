@@ -29,7 +29,7 @@ from ..system import System
 from .base import SOLVERS, Budget, Deadline, Outcome, PartsJob, Solver, make_solver
 from .lattice import LEAST_TOUCHING
 
-FREE_CELLS, TOUCHING_CELLS = 10, 14  # of the lattice: what lies over an edge needs finer ones than what swings
+FREE_CELLS, TOUCHING_CELLS = 10, 12  # of the lattice: what lies over an edge needs finer ones than what swings
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
 
 # Milliseconds of a round on two threads, by what they are proportional to; of an iteration without a lattice.
@@ -145,3 +145,7 @@ class Auto(Solver):
     def wait(self) -> None:
         if self._solver is not None:
             self._solver.wait()
+
+    def forget(self) -> None:
+        if self._solver is not None:
+            self._solver.forget()

@@ -159,6 +159,9 @@ class Solver(ABC):
         if len(contacts):
             raise InputError(f"solver {self.name!r} does not know contacts; see docs/collisions.md for those that do")
 
+    def forget(self) -> None:  # noqa: B027
+        """What was kept of earlier steps does not lead to the next: positions or velocities have been set."""
+
     def wait(self) -> None:  # noqa: B027
         """Finish what `prepare` has left to the background, if anything."""
 

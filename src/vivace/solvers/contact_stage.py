@@ -70,7 +70,7 @@ class ContactStage:
         self._forces, self._places = (np.zeros((room, 4), np.float32) for _ in range(2))
         self.pressing = np.array([NEVER, 0])  # rounds after which forces may be renewed in a step; whether they were
         self._deep = np.zeros(1, np.float32)
-        self._held = self._keys[:0], self._forces[:0]  # contacts that held something when the last step ended
+        self.forget()
         self.pairs, self.walls = ((*arrays[:7], q, self.slots, arrays[7]) for arrays in (self._pairs, self._walls))
         self.phases = [
             Phase(pull_contacts, self.pairs, 0, room),
@@ -143,6 +143,15 @@ class ContactStage:
         """Whether some vertex is behind its wall by more than a little."""
         walls, count = self.walls, int(self.walls[9][0])
         return bool(any_behind(walls[0], walls[2], self._places, self._q, count, self._deep[0]))
+
+    def forget(self) -> None:
+        """Begin the next step without remembered forces."""
+        # contacts that held something when the last step ended, and what they held it with
+        self._held: tuple[np.ndarray, np.ndarray] = self._keys[:0].copy(), self._forces[:0].copy()
+
+    def take_over(self, other: ContactStage) -> None:
+        """Go on with the forces that another stage of the same vertices remembers."""
+        self._held = other._held
 
     def remember(self) -> None:
         """Keep what contacts hold their vertices with: the next step begins with it."""

@@ -178,6 +178,10 @@ class CorrectingSolver(Solver):
         if self.layout is not None and self.corrector.has_more():
             self._plan_steps()
 
+    def forget(self) -> None:
+        if self.layout is not None and self.layout.contacts is not None:
+            self.layout.contacts.forget()
+
     def adapt(self, system: System) -> bool:
         if self.layout is None or self.system is None or not system.shares_structure(self.system):
             return False

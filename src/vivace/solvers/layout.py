@@ -113,7 +113,10 @@ class Layout:
         """The same with room for twice these contacts."""
         needed = -(-2 * len(contacts) // max(ROOM, self.n))
         arrays = self.system, self.order, self.threads
-        return Layout(*arrays, refresh=self.refresh, contact=self.contact, more_room=needed)
+        new = Layout(*arrays, refresh=self.refresh, contact=self.contact, more_room=needed)
+        if new.contacts is not None and self.contacts is not None:
+            new.contacts.take_over(self.contacts)
+        return new
 
     @cached_property
     def pressing(self) -> np.ndarray:

@@ -130,6 +130,10 @@ class NewtonMultigrid(Solver):
         self._state, self._direction = state, d
         self._took = {what: deque([0], LATE) for what in ("look", "set up", "cycle")}  # ns
 
+    def forget(self) -> None:
+        if self.layout is not None and self.layout.contacts is not None:
+            self.layout.contacts.forget()
+
     def adapt(self, system: System) -> bool:
         if self.layout is None or self.system is None or not system.shares_structure(self.system):
             return False
