@@ -12,7 +12,6 @@ from .thickness import sheet_thickness
 
 HIGH, WIDE, TOP = 0.5, 0.62, 0.04  # of a table: its height, width and thickness of its top, in sides of the cloth
 FOOT = 0.05  # radius of what the top stands on
-LINED = 10.0
 
 
 @SCENES.register("tablecloth")
@@ -34,8 +33,7 @@ def tablecloth(
 
     It is let go from the horizontal. By default 10K vertices, 20K triangles, 30K springs and 30K hinges at h = 33 ms,
     as in the figure. With `table` it lies loose over a table that it is 1.6 times as wide as, with that `friction`;
-    with `itself`, its folds touch. Such a cloth is lined, and ten times as hard to bend as `bend` says, so that its
-    corners hang in cones.
+    with `itself`, its folds touch.
     """
     sheet = mesh.cloth(resolution, resolution, side, side, irregular=irregular, seed=seed, plane="horizontal")
     if not table:
@@ -44,7 +42,7 @@ def tablecloth(
     thickness = sheet_thickness(side / (resolution - 1))
     top = furniture.table(WIDE * side, HIGH * side, TOP * side, rounding=0.4 * TOP * side)
     sheet = sheet.transformed(translate=(0, HIGH * side + 1.5 * thickness, 0))
-    model = Model.of(sheet, Cloth(density, stretch, LINED * bend), air=air)
+    model = Model.of(sheet, Cloth(density, stretch, bend), air=air)
     foot = Capsule((0, 0, 0), (0, (HIGH - TOP - FOOT) * side, 0), FOOT * side)
     model = model.collide([Plane(), top, foot], thickness=thickness, friction=friction, itself=itself)
     return Scene("tablecloth", model, time_step, frames=180, view=(0.8, 0.45, 1.0))
