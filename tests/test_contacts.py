@@ -140,6 +140,25 @@ def test_remembered_forces_outlive_a_lack_of_room():
     assert len(new.contacts._held[0]) == slope.model.n
 
 
+@pytest.mark.parametrize(
+    ("solver", "least"), [("auto", 4), ("lbfgs(multigrid)", 4), ("vivace", 8), ("gauss-seidel", 8), ("pbd-coloured", 8)]
+)
+def test_what_touches_is_not_left_to_melt(solver, least):
+    """It gets some iterations however short the time is, and the report says that it is late; nobody else does."""
+    slope = Slope(solver, 0.5)
+    slope.sim.substeps = 1
+    slope.sim.budget = Budget(ms=1e-6)
+    report = slope.sim.step()
+    assert report.contacts
+    assert report.sweeps == least
+    assert report.late_ms > 0
+    slope.sim.positions = slope.sim.positions + 10.0 * slope.normal
+    assert slope.sim.step().sweeps == 1
+    slope.sim.positions = slope.sim.positions - 10.0 * slope.normal
+    slope.sim.budget = Budget(iterations=2)
+    assert slope.sim.step().sweeps == 2
+
+
 # --- staying outside --------------------------------------------------------------------------------------------------
 
 

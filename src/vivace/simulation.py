@@ -64,8 +64,8 @@ class Simulation:
     form       what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2]
     guess      where solvers of projective dynamics start: "inertia", at the prediction, or "adaptive", without what the
                last step did not let through of gravity and other forces [chen2024]: what lies then keeps still however
-               few and however many sweeps a step has, and what swings lags behind. For solvers that sweep over vertices:
-               under others cloth is stretched between what is held back and what is not
+               few and however many sweeps a step has, and what swings lags behind. For solvers that sweep over
+               vertices: under others cloth is stretched between what is held back and what is not
     integrator "euler", implicit, or "bdf2", of second order in time: it follows motion more closely and damps less, and
                cannot gain energy however short the solver's time is (see `vivace.integrators`). Not with "verlet"
     trace      reports have the residual of every sweep (`Report.residuals`); may be switched at any time

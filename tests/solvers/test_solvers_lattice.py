@@ -15,8 +15,8 @@ from vivace.mesh import Mesh
 from vivace.scenes import make_scene
 from vivace.solvers import Deadline, Outcome, make_solver
 from vivace.solvers import lattice as lattice_module
+from vivace.solvers.base import LEAST_ROUNDS
 from vivace.solvers.hessian import Hessian
-from vivace.solvers.lattice import LEAST_TOUCHING
 from vivace.solvers.lattice_space import LatticeSpace, axes_of, cells_for, lattice_spaces, work
 from vivace.solvers.lbfgs import LBFGS
 from vivace.solvers.reference import polish
@@ -468,6 +468,6 @@ def test_a_step_that_walls_do_not_hold_is_not_over(monkeypatch):
     left = [True, True, False]
     monkeypatch.setattr(type(solver.layout.contacts), "is_deep", lambda _: left.pop(0))
     rows = [np.zeros((36, 4), np.float32) for _ in range(3)]
-    assert solver.solve(*rows, Deadline(Budget(ms=1e-6), 0)).sweeps == LEAST_TOUCHING + 8
+    assert solver.solve(*rows, Deadline(Budget(ms=1e-6), 0)).sweeps == LEAST_ROUNDS + 8
     assert left == []
     assert solver.solve(*rows, Deadline(Budget(iterations=3), None)).sweeps == 3

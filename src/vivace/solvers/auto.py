@@ -26,8 +26,7 @@ from ..constraints import Role
 from ..kernels.team import Phase
 from ..model import Model
 from ..system import System
-from .base import SOLVERS, Budget, Deadline, Outcome, PartsJob, Solver, make_solver
-from .lattice import LEAST_TOUCHING
+from .base import LEAST_ROUNDS, SOLVERS, Budget, Deadline, Outcome, PartsJob, Solver, make_solver
 
 FREE_CELLS, TOUCHING_CELLS = 10, 12  # of the lattice: what lies over an edge needs finer ones than what swings
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
@@ -89,7 +88,7 @@ class Auto(Solver):
         if model.collisions is not None:  # finding contacts takes as long as some rounds
             if budget.ms is None and budget.iterations is None:
                 return 1
-            return max(1, min(math.ceil(h / LONGEST - 0.01), budget.most_iterations // LEAST_TOUCHING))
+            return max(1, min(math.ceil(h / LONGEST - 0.01), budget.most_iterations // LEAST_ROUNDS))
         most = max(1, round(h / SHORTEST))
         if budget.ms is not None:
             most = min(most, int(SPENT * budget.ms / (ROUNDS * self._round_ms(model))))

@@ -25,6 +25,9 @@ from ..system import System
 
 MOST_MS = 1e9
 MOST_ITERATIONS = 10_000  # where nothing but a tolerance would stop a solver
+# What touches needs some iterations to hold together: with fewer it melts, more of it touches, and the next step takes
+# longer still. So it gets them even if that is late (`Report.late_ms`).
+LEAST_SWEEPS, LEAST_ROUNDS = 8, 4  # of solvers that sweep over vertices or constraints; that move everything at once
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ..kernels.sweep import store_residual
 from ..kernels.team import Job, Phase
 from ..kernels.vectors import clear, load_rows, store_rows, watch
 from ..system import System
-from .base import SOLVERS, Deadline, Outcome, PartsJob, Solver, make_solver
+from .base import LEAST_ROUNDS, SOLVERS, Deadline, Outcome, PartsJob, Solver, make_solver
 from .contact_stage import NEVER
 from .layout import Layout
 from .watching import Watcher
@@ -131,7 +131,8 @@ class CorrectingSolver(Solver):
     @property
     def least_iterations(self) -> int:
         """Iterations that a step gets even if it is late."""
-        return 1
+        touches = self.layout is not None and self.layout.contacts is not None and self.layout.contacts.touched
+        return LEAST_ROUNDS if touches else 1
 
     @property
     def plan(self) -> object:

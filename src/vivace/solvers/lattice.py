@@ -46,7 +46,6 @@ from .lbfgs import LBFGS
 # sampled tetrahedra is not above the true one: what it overshoots by comes back as velocity, and would grow from step
 # to step beyond a third (docs/relaxation.md).
 SPRINGS_BACK, SAMPLED_BACK = 2.0, 1 / 3
-LEAST_TOUCHING = 4  # rounds of a step that touches something
 MOST_PRESSED = 24  # rounds that a step gets, however late, while walls do not hold
 PATIENCE = 30  # steps with time to spare after which what touches gets another round
 
@@ -91,17 +90,6 @@ class Lattice(LBFGS):
         super().touch(contacts, previous, start)
         self._follow()
 
-    @property
-    def least_iterations(self) -> int:
-        """What touches needs some rounds to hold together: with fewer it melts, more of it touches, and the next step
-        takes longer still."""
-        return LEAST_TOUCHING if self._touches else 1
-
-    @property
-    def _touches(self) -> bool:
-        assert self.layout is not None
-        return self.layout.contacts is not None and self.layout.contacts.touched
-
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """What touches gets the same number of rounds step after step, as far as time allows.
 
@@ -109,7 +97,7 @@ class Lattice(LBFGS):
         to step, as a clock gives them, and what should lie still trembles.
         """
         budget, at_ns = deadline.budget, deadline.at_ns
-        if at_ns is None or not self._touches:
+        if at_ns is None or self.least_iterations == 1:
             self._usual, self._spare = 0, 0
             return super().solve(start, constant, out, deadline)
         begin, self._beyond = time.perf_counter_ns(), 0

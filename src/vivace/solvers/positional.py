@@ -32,7 +32,7 @@ from ..kernels.positional import (
 )
 from ..kernels.team import GRAIN, SMALL, Job, Phase, phase_kernel
 from ..system import System
-from .base import Deadline, Outcome, Solver
+from .base import LEAST_SWEEPS, Deadline, Outcome, Solver
 from .watching import Watcher
 
 LAST_WORD = 16  # passes over the contacts after the last iteration: rather a stretched cloth than one that is pierced
@@ -252,7 +252,8 @@ class PositionalSolver(Solver):
         self.begin()
         job = self._watching() if watcher.begin(deadline) else self._job
         at_ns, last = deadline.at_ns, self._last_word
-        sweeps = job.run(budget.most_iterations, at_ns if at_ns is None or last is None else at_ns - self._last_ns)
+        until = at_ns if at_ns is None or last is None else at_ns - self._last_ns
+        sweeps = job.run(budget.most_iterations, until, least=LEAST_SWEEPS if self._touched else 1)
         swept_ns = time.perf_counter_ns()
         if last is not None:
             begin_ns = swept_ns

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..kernels.team import Job, Phase
 from ..kernels.vectors import watch
 from ..system import System
-from .base import Deadline, Outcome, Solver
+from .base import LEAST_SWEEPS, Deadline, Outcome, Solver
 from .layout import Layout
 from .watching import Watcher
 
@@ -70,7 +70,9 @@ class SweepingSolver(Solver):
         self.layout.load(start, constant)
         budget, watcher = deadline.budget, self._watcher
         job = self._watched_job if watcher.begin(deadline, self.layout.resolution) else self._job
-        sweeps = job.run(budget.most_iterations, deadline.at_ns)
+        contacts = self.layout.contacts
+        least = LEAST_SWEEPS if contacts is not None and contacts.touched else 1
+        sweeps = job.run(budget.most_iterations, deadline.at_ns, least=least)
         swept_ns = time.perf_counter_ns()
         self.layout.store(out)
         stopped = "iterations" if sweeps >= budget.most_iterations else "time"
