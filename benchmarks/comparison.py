@@ -261,16 +261,17 @@ def _contact_sheet(study: Study, pictures: Sequence[tuple[str, Scene, np.ndarray
     from matplotlib.figure import Figure
 
     camera = _camera(study, [q for _, _, q in pictures])
-    across = 4
+    across = 5
     down = -(-len(pictures) // across)
     figure = Figure(figsize=(3.0 * across, 3.3 * down), layout="constrained", facecolor="white")
-    for axes, (title, scene, q) in zip(figure.subplots(down, across, squeeze=False).flat, pictures, strict=False):
+    for axes in figure.subplots(down, across, squeeze=False).flat:
+        axes.set_axis_off()
+    for axes, (title, scene, q) in zip(figure.axes, pictures, strict=False):
         mesh = scene.model.mesh
         options = {"points": scene.model.pinned, "size": study.size.picture, "backend": study.size.renderer}
         with open_renderer(mesh.triangles, camera, **options) as renderer:
             axes.imshow(renderer.draw(q))
         axes.set_title(title, fontsize=9.5)
-        axes.set_axis_off()
     save_figure(figure, study.path("fig3"), study.settings)
 
 

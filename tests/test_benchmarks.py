@@ -96,3 +96,24 @@ def test_chebyshev_weights_equal_closed_form(position_based):
     angle = np.arccosh(1 / rho)
     assert weights[0] == 1.0
     np.testing.assert_allclose(weights[1:], 2 * np.cosh(k * angle) / (rho * np.cosh((k + 1) * angle)), rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_contacts_quick(tmp_path):
+    """The parts of motion.py that touch, on tiny cloths: they run, nothing is pierced, and the figures are written."""
+    out = tmp_path / "found.json"
+    command = [
+        sys.executable,
+        str(BENCHMARKS / "motion.py"),
+        "--resolution",
+        "10",
+        "--only",
+        "sphere",
+        "--json",
+        str(out),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]["sphere"]
+    assert len(rows) == 4
+    assert all(row["pierced"] == 0 and row["mean_most"] < 0.01 for row in rows.values())
