@@ -60,7 +60,8 @@ class Pairs:
         sy, yu = np.zeros((2, memory * memory))
         settings = np.array([float(keep), longest])
         held = (self.q, self.q_old, self.r, self.r_old)
-        made = (*held, self.e, self.e_old, self.s, self.y, self.u, products, self.state)
+        self.pressing = np.zeros(2, np.int64)  # the second: contacts have renewed their forces
+        made = (*held, self.e, self.e_old, self.s, self.y, self.u, products, self.state, self.pressing)
         self._before = [
             Phase(judge_blocks, (*held, judged), 0, n, grain=BLOCK),
             Phase(judge, (judged, self.state, settings, self.trouble), 0, 1, serial=True),
@@ -68,7 +69,7 @@ class Pairs:
         ]
         self._after = [
             Phase(pair_products, made, 0, n, grain=BLOCK),
-            Phase(recursion, (products, self.state, sy, yu, self.weights), 0, 1, serial=True),
+            Phase(recursion, (products, self.state, sy, yu, self.weights, self.pressing), 0, 1, serial=True),
             Phase(
                 *(quasi_newton_step, (*held, self.e, self.e_old, self.s, self.u, self.state, self.weights), 0, n),
                 grain=BLOCK,
@@ -85,7 +86,7 @@ class Pairs:
         came_from, was = self.q_old[:, :3].astype(np.float64), self.r_old[:, :3].astype(np.float64)
         Job(self._before, self.threads).run(1, first=k)
         self.e[:] = self.inverse * self.r
-        if k > 0 and self.state[REJECTED]:
+        if k > 0 and (self.state[REJECTED] or self.pressing[1]):
             self.pairs.clear()
         elif k > 0:
             s, y = self.q[:, :3] - came_from, was - self.r[:, :3]
@@ -113,6 +114,17 @@ def test_directions_are_those_of_the_two_loops(memory, n):
         check_step(step, twin)
         if k > 0:
             assert np.linalg.norm(step - problem.e_old[:, :3]) > 0.01 * np.linalg.norm(step)
+    assert problem.state[REJECTIONS] == 0
+
+
+def test_pairs_are_forgotten_when_contacts_renew_their_forces():
+    """The problem is another: that step is the plain correction, and pairs begin anew after it."""
+    problem = Pairs(60, memory=3)
+    for k in range(7):
+        problem.pressing[1] = k == 4
+        step, twin = problem.iterate(k)
+        assert problem.state[COUNT] == (0, 1, 2, 3, 0, 1, 2)[k]
+        check_step(step, twin)
     assert problem.state[REJECTIONS] == 0
 
 
