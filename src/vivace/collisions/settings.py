@@ -19,7 +19,8 @@ class Collisions:
     thickness  distance that contacts keep (m)
     friction   Coulomb's coefficients, (static, kinetic)
     itself     whether the surfaces of the model touch each other: self-collision, and body against body
-    stiffness  of contacts in projective dynamics (N/m); None: that of the vertices in contact
+    stiffness  of contacts in projective dynamics (N/m); None: 300 m/h² of solvers that move everything at once, that of
+               the vertices in contact of those that sweep
     guard      check, after the solver, that no surface has passed through another, and keep apart what would
     sleep      a vertex in contact that a step would move by less than this share of the thickness stays where it is
     """

@@ -6,6 +6,8 @@ far from it, and because less has to turn at once. A body of tetrahedra through 
 small regions that a lattice is too coarse for, and projecting it twice a round costs more than the lattice brings:
 there it is `lbfgs(multigrid)`, two iterations a substep.
 
+What may touch something is walked in steps of 1/60 s at most, with four rounds at least in each, however late.
+
 A small model says how long a round takes; its coefficients were measured (`benchmarks/motion.py` prints iterations and
 milliseconds) and stand here, so that the choice, and with it the result, is the same on every run and every machine.
 
