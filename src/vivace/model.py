@@ -130,7 +130,7 @@ class Model:
         """Let the body touch `colliders` (vivace.collisions) and, with `itself`, its own surface and other bodies.
 
         `thickness`: the distance that contacts keep (m). `friction`: Coulomb's coefficient, or (static, kinetic).
-        `stiffness` of contacts in projective dynamics (N/m), by default that of the vertices in contact; position based
+        `stiffness` of contacts in projective dynamics (N/m), see docs/collisions.md for the default; position based
         solvers have none. `guard`: check after every solve that no surface has passed through another, and keep apart
         what would; costs about as much as finding the contacts. `sleep`: a vertex in contact that a step would move by
         less than this share of the thickness stays where it is [macklin2014], so that a heap comes to rest.
