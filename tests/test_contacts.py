@@ -8,7 +8,8 @@ import pytest
 from vivace import Budget, Cloth, InputError, Jelly, Model, Simulation, Solid, mesh
 from vivace.collisions.contacts import Contacts, PairContacts, WallContacts
 from vivace.collisions.crossings import crossings
-from vivace.collisions.fields import Box, Plane
+from vivace.collisions.fields import Box, Plane, Sphere
+from vivace.collisions.walls import penetration
 from vivace.colouring import is_valid_constraint_colouring
 from vivace.solvers import make_solver
 from vivace.system import System
@@ -196,6 +197,21 @@ def test_a_body_lands_and_stays(solver):
     assert 0.15 < sim.positions[:, 1].max() < 0.25
     if solver not in ("pbd-jacobi", "pbd-vivace"):
         assert np.abs(sim.velocities).max() < 1e-3
+
+
+@pytest.mark.parametrize("solver", ["auto", "multigrid", "newton-multigrid"])
+def test_the_guard_of_surfaces_moves_nothing_into_a_collider(solver):
+    """Steps of a second by three iterations: what folds is parted, but not into the floor or the ball."""
+    sheet = mesh.cloth(14, 14, 1.0, 1.0).transformed(translate=(0, 0.65, 0))
+    ball = Sphere((0, 0.3, 0), 0.3)
+    model = Model.of(sheet, Cloth(stretch=1e4)).collide([Plane(), ball], thickness=0.008, friction=0.4)
+    sim = Simulation(model, solver=solver, budget=Budget(iterations=3), time_step=1.0, threads=1)
+    stuck = 0
+    for _ in range(12):
+        stuck += sim.step().stuck
+        assert penetration([Plane(), ball], sim.positions).max() <= 1e-4
+        assert len(crossings(sim.positions, sheet.triangles)[0]) == 0
+    assert stuck > 0
 
 
 def two_cloths() -> Model:

@@ -12,6 +12,7 @@ from .surfaces import Surfaces
 from .walls import Walls
 from .zones import Guard
 
+TRIES = 4  # of the guard with vertices that stay where they were; then all do
 RECOVERY = 0.25  # share of the thickness by which a gap that is violated already recovers in a step
 
 
@@ -46,7 +47,23 @@ class Detector:
         stopped = 0
         if self._walls is not None and self.settings.guard:
             stopped = self._walls.keep_out(q, x, held, contacts.recovery)
-        return stopped if self._guard is None else stopped + self._guard.keep_apart(q, x, contacts, held, threads)
+        return stopped if self._guard is None else stopped + self._guarded(q, x, contacts, held, threads)
+
+    def _guarded(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
+        """The guard of surfaces; what it would move into a collider stays where the step began, and it looks again."""
+        assert self._guard is not None
+        still, stopped = held.copy(), 0
+        for _ in range(TRIES):
+            stopped += self._guard.keep_apart(q, x, contacts, still, threads)
+            if not stopped or self._walls is None:
+                return stopped
+            inside = self._walls.entered(q, x) & ~still
+            if not inside.any():
+                return stopped
+            x[inside] = q[inside]
+            still |= inside
+        x[~held] = q[~held]
+        return len(x)
 
     def _sleep(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray) -> None:
         """What few iterations leave of the constraints would keep a heap creeping for ever [macklin2014]."""

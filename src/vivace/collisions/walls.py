@@ -125,10 +125,14 @@ class Walls:
         self._send_back(q, x, some[moved])
         return int(np.count_nonzero(moved))
 
+    def entered(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Which vertices, (n,) bool, are deeper inside a collider at x than they were at q."""
+        now, before = (penetration(self.colliders, a[:, :3].astype(np.float64)) for a in (x, q))
+        return now > np.maximum(before, FLOAT32 * self.thickness)
+
     def _send_back(self, q: np.ndarray, x: np.ndarray, some: np.ndarray) -> None:
         """Who is pushed out of one collider into another, where they meet, stays where it was."""
-        now, before = (penetration(self.colliders, a[some, :3].astype(np.float64)) for a in (x, q))
-        worse = some[now > np.maximum(before, FLOAT32 * self.thickness)]
+        worse = some[self.entered(q[some], x[some])]
         x[worse] = q[worse]
 
     def _in_danger(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
