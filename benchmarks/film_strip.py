@@ -18,6 +18,7 @@ from vivace.bench.motion import distance
 from vivace.bench.run import run
 from vivace.cli.arguments import parameter
 from vivace.pictures import Camera, Scenery, bounds_of, open_renderer, save_figure
+from vivace.pictures.backends import ground_under
 from vivace.scenes import make_scene
 from vivace.solvers import Budget
 
@@ -53,14 +54,15 @@ def draw(scene, films, exact, frames, out: Path) -> None:
     from matplotlib.figure import Figure
 
     settings = scene.model.collisions
-    scenery = Scenery.of(settings.colliders) if settings is not None else None
     low, high = bounds_of(exact.positions[k] for k in frames)
+    scenery = Scenery.of(settings.colliders, low, high) if settings is not None else None
     camera = Camera.framing(low, high, scene.view, aspect=SIZE[0] / SIZE[1])
     figure = Figure(figsize=(1.75 * len(frames), 1.85 * len(films)), layout="constrained", facecolor="white")
     grid = figure.subplots(len(films), len(frames), squeeze=False)
     pins = scene.model.pinned
+    ground = ground_under(low, high, camera, scenery) if scenery is not None else None
     with open_renderer(
-        scene.model.mesh.triangles, camera, points=pins, size=SIZE, ground=None, scenery=scenery
+        scene.model.mesh.triangles, camera, points=pins, size=SIZE, ground=ground, scenery=scenery
     ) as paint:
         for row, (name, film) in zip(grid, films.items(), strict=True):
             away = 100 * distance(film, exact)
