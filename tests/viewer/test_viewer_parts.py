@@ -66,14 +66,16 @@ def test_graph_colours(view):
 
 
 def test_the_newest_order_wins():
-    done, gate = [], threading.Event()
+    done, begun, gate = [], threading.Event(), threading.Event()
     workshop = Workshop(lambda finish: finish(), lambda: None)
 
     def slow():
-        gate.wait(10)
+        begun.set()
+        gate.wait()
         return lambda: done.append("first")
 
     workshop.order("first", slow, print)
+    begun.wait()
     workshop.order("second", lambda: lambda: done.append("second"), print)
     workshop.order("third", lambda: lambda: done.append("third"), print)
     assert workshop.busy == "third"
