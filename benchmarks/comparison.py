@@ -29,11 +29,19 @@ from vivace.bench.compare import Curve
 from vivace.bench.frozen import Frozen, compare_frozen, freeze, sweep_counts
 from vivace.bench.statistics import median
 from vivace.bench.study import FLOORS
+from vivace.energy.system import Frame, System
 from vivace.files import write_text
-from vivace.pictures import Camera, Panel, bounds_of, error_against_time, open_renderer, panel_grid, save_figure
+from vivace.pictures import (
+    Camera,
+    Panel,
+    bounds_of,
+    error_against_time,
+    open_renderer,
+    panel_grid,
+    save_figure,
+)
 from vivace.scenes import Scene, make_scene
 from vivace.solvers import Budget, make_solver
-from vivace.system import Frame, System
 
 SMALLEST = "lbfgs(multigrid)"  # the smallest energy errors of those that solve a step by projective dynamics
 RHO = {"tablecloth": 0.9999, "armadillo": 0.9992}  # [fratarcangeli2018, Table 1]

@@ -7,9 +7,17 @@ import numpy as np
 from vivace import Report, Simulation
 from vivace.bench.compare import Curve
 from vivace.bench.run import relative_gradient, sampled_frames, settle
+from vivace.energy.system import Frame, System
 from vivace.scenes import Scene
-from vivace.solvers import Budget, Deadline, Reference, Solver, make_solver, minimise, relative_error
-from vivace.system import Frame, System
+from vivace.solvers import (
+    Budget,
+    Deadline,
+    Reference,
+    Solver,
+    make_solver,
+    minimise,
+    relative_error,
+)
 
 WARM_UP = 3
 FOR_CLOTH, FOR_SOLIDS = 1000, 150  # iterations that leave relative energy errors of 1e-4 or less, as far as we saw

@@ -12,9 +12,9 @@ from motion_common import Options, Row, spread
 from vivace import Budget, Cloth, Model, Report, Simulation, mesh
 from vivace.bench.converged import DRIFT, is_solvable
 from vivace.bench.motion import Trajectory, angular_momenta, energies
+from vivace.energy.system import Frame, System
 from vivace.scenes import SCENES, Scene, make_scene, parameters_of
 from vivace.solvers.reference import polish
-from vivace.system import Frame, System
 
 BUDGETS = [Budget(ms=ms) for ms in (1.0, 2.0, 4.0, 8.0, 16.0)] + [Budget(iterations=k) for k in (1, 2, 5, 40)]
 FRAMES = 300

@@ -11,8 +11,8 @@ from motion_common import Options, Row
 from vivace import Budget, Cloth, Model, Simulation, mesh
 from vivace.bench.motion import stretch
 from vivace.collisions import Plane, Sphere
+from vivace.collisions.collider_contacts import penetration
 from vivace.collisions.crossings import crossings
-from vivace.collisions.walls import penetration
 from vivace.scenes import make_scene
 from vivace.scenes.thickness import sheet_thickness
 

@@ -9,10 +9,10 @@ import numpy as np
 from motion_common import Options, Row
 
 from vivace import Budget, Simulation
-from vivace.kernels.team import Job, Phase, check_threads
+from vivace.backends.cpu.executor import Job, Phase, check_threads
 from vivace.scenes import make_scene
 from vivace.solvers import make_solver
-from vivace.solvers.lattice import Lattice
+from vivace.solvers.projective.lattice import Lattice
 
 # Kernels of a round that make up its lattice part, by what they do; all others belong to the correction.
 LATTICE = {

@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import vivace as vv
+from vivace.backends.cpu.executor import check_threads, default_threads
 from vivace.bench.pbd import COLOURED, PRINTED, spread, table_1, time_passes
 from vivace.bench.run import settle
 from vivace.colouring import (
@@ -38,13 +39,12 @@ from vivace.colouring import (
     recolour_with,
 )
 from vivace.errors import InputError
-from vivace.kernels.team import check_threads, default_threads
 from vivace.pictures import Panel, panel_grid
 from vivace.pictures.stages import stacked_stages, timelines
 from vivace.scenes import Scene, make_scene
 from vivace.scenes.papers import check_scale
 from vivace.solvers import Budget
-from vivace.solvers.vertex_graph import vertex_graph
+from vivace.solvers.projective.vertex_graph import vertex_graph
 
 Rows = list[tuple[str, str]]
 Found = tuple[Rows, dict[str, object]]  # a table for people, and all numbers

@@ -18,7 +18,7 @@ from vivace.colouring import colour
 from vivace.pictures import residual_curves, save_figure
 from vivace.scenes import make_scene
 from vivace.solvers import Deadline, make_solver, minimise
-from vivace.solvers.vivace import Vivace
+from vivace.solvers.projective.vivace import Vivace
 
 FEW = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30)
 SWEEPS = (1, 2, 3, 5, 8, 12, 20, 30, 45, 60, 120, 240)

@@ -19,13 +19,13 @@ import numpy as np
 import scipy.sparse.linalg as spl
 
 import vivace as vv
+from vivace.backends.cpu.executor import default_threads
 from vivace.bench.frozen import Frozen, compare_frozen, freeze
 from vivace.bench.run import settle
-from vivace.kernels.team import default_threads
 from vivace.scenes import Scene, make_scene
 from vivace.solvers import Budget, Reference, make_solver, minimise
-from vivace.solvers.direct import Factors
-from vivace.solvers.hierarchy import COARSENINGS
+from vivace.solvers.projective.direct import Factors
+from vivace.solvers.projective.hierarchy import COARSENINGS
 
 Rows = list[tuple[str, str]]
 BUDGETS = (4.0, 8.0, 15.0, 25.0)

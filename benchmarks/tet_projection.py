@@ -16,12 +16,12 @@ import numpy as np
 from numba import njit
 
 import vivace as vv
-from vivace.kernels.rotation import gradient, rotation, rotations4
-from vivace.kernels.simd import at, load4, store4
-from vivace.kernels.team import Job, Phase, floats, ints, phase_kernel, rows
+from vivace.backends.cpu.executor import Job, Phase, floats, ints, phase_kernel, rows
+from vivace.backends.cpu.simd import at, load4, store4
+from vivace.constraints.kernels.rotation import gradient, rotation, rotations4
 from vivace.scenes import make_scene
 from vivace.solvers import minimise
-from vivace.solvers.vivace import Vivace
+from vivace.solvers.projective.vivace import Vivace
 
 
 @phase_kernel

@@ -1,7 +1,8 @@
-"""Every solver gives the bits it gave before, with one thread and with two (`golden.py` says how to record them anew)."""
+"""Every solver gives the bits it gave before, with one thread and with two; `golden.py` records them anew."""
+
+import pytest
 
 import golden
-import pytest
 
 
 @pytest.mark.slow

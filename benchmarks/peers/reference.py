@@ -1,6 +1,6 @@
 """The trajectory that all are measured against: implicit Euler with steps of 1 ms, every step converged, in float64.
 
-Newton's method on the energy of `vivace.system`, as the solver "newton" does it, but without a factorisation for each
+Newton's method on the energy of `energy.system`, as the solver "newton" does it, but without a factorisation for each
 iteration: the last factors precondition conjugate gradients until they are too old. At 10,000 vertices that is some
 five times as fast; a second of motion takes some ten minutes. The result is kept in a cache folder.
 """
@@ -15,11 +15,11 @@ import numpy as np
 from cholespy import CholeskySolverD, MatrixType
 from problem import FRAME_S, Problem
 
+from vivace.energy.hessian import Hessian
+from vivace.energy.system import System
 from vivace.files import replacing
-from vivace.model import Model
+from vivace.model.model import Model
 from vivace.scenes import make_scene
-from vivace.solvers.hessian import Hessian
-from vivace.system import System
 
 CLOTH = {"side": 1.0, "density": 0.2, "stretch": 1e4, "bend": 1e-4}  # m, kg/m², N/m, N·m
 STEPS = 33  # of 1 ms, in a frame

@@ -13,13 +13,19 @@ __version__ = "0.1.0"
 
 from . import collisions, mesh
 from .constraints import CONSTRAINTS, Prepared, Role, constraint
-from .errors import FileError, InputError, MissingExtraError, UnknownNameError, VivaceError
-from .materials import Cloth, Jelly, Solid, Wire
-from .model import Model
-from .report import Report
-from .simulation import Simulation
+from .energy.system import Frame, System
+from .errors import (
+    FileError,
+    InputError,
+    MissingExtraError,
+    UnknownNameError,
+    VivaceError,
+)
+from .model.materials import Cloth, Jelly, Solid, Wire
+from .model.model import Model
+from .simulation.report import Report
+from .simulation.simulation import Simulation
 from .solvers import SOLVERS, Budget, Solver
-from .system import Frame, System
 
 __all__ = [
     "CONSTRAINTS",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vivace import Solver, System
-from vivace.kernels.team import Job
+from vivace.backends.cpu.executor import Job
 from vivace.solvers import make_solver
 
 EPS32 = float(np.finfo(np.float32).eps)

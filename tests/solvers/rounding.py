@@ -18,9 +18,9 @@ import scipy.sparse as sp
 
 from vivace import Budget, Frame, Solver, System
 from vivace.constraints import ConstraintGroup
+from vivace.energy.system import project
 from vivace.scenes import SCENES, Scene, make_scene, parameters_of
 from vivace.solvers import Deadline
-from vivace.system import project
 
 U = 2.0**-24  # unit roundoff of float32
 U64 = 2.0**-53

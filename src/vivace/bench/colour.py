@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..colouring import Colouring, colour, is_valid
+from ..energy.system import System
 from ..scenes import Scene
-from ..system import System
 from .run import Progress
 from .statistics import median, percentile
 

@@ -24,13 +24,22 @@ from typing import Any
 
 import numpy as np
 
+from ..energy.system import System
 from ..errors import FileError, InputError
 from ..files import replacing
 from ..scenes import Scene
 from ..solvers import Budget
 from ..solvers.reference import polish
-from ..system import System
-from .motion import TIMES, Motion, Trajectory, distance, energies, frames_at, heights, lowest
+from .motion import (
+    TIMES,
+    Motion,
+    Trajectory,
+    distance,
+    energies,
+    frames_at,
+    heights,
+    lowest,
+)
 from .run import Progress, Run, has_minimum
 from .statistics import median
 

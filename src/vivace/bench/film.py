@@ -10,7 +10,15 @@ import numpy as np
 
 from ..errors import MissingExtraError
 from ..files import replacing
-from ..pictures import Camera, Look, Scenery, body_colours, bounds_of, save_animation, save_picture
+from ..pictures import (
+    Camera,
+    Look,
+    Scenery,
+    body_colours,
+    bounds_of,
+    save_animation,
+    save_picture,
+)
 from ..pictures.plots import Panel
 from ..pictures.stages import timelines
 from .run import Progress, Run

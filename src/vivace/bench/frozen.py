@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..checks import is_whole
+from ..energy.system import Frame, System
 from ..errors import InputError
-from ..report import Report
 from ..scenes import Scene
-from ..simulation import Simulation
+from ..simulation.report import Report
+from ..simulation.simulation import Simulation
 from ..solvers import Budget, Reference, minimise, relative_error
-from ..system import Frame, System
 from .compare import Curve, check_comparison
 from .run import Progress, settle
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..constraints import Role
+from ..energy.system import System
 from ..errors import InputError
-from ..model import Model
-from ..system import System
+from ..model.model import Model
 from .statistics import finite_or_none, median
 
 TIMES = (0.25, 0.5, 0.75, 1.0)  # seconds at which distances are told unless others are asked for

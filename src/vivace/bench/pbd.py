@@ -15,20 +15,20 @@ from typing import NamedTuple, no_type_check
 
 import numpy as np
 
+from ..backends.cpu.executor import GRAIN, Job, Phase, check_threads, default_threads, phase_kernel, rows
+from ..backends.cpu.simd import load4, make4, store4
 from ..checks import is_whole
 from ..colouring import BalanceReport, Colouring, balance_report, smallest_last_bound
 from ..constraints import ConstraintGroup, Role
 from ..errors import InputError
 from ..files import write_text
-from ..kernels.simd import load4, make4, store4
-from ..kernels.team import GRAIN, Job, Phase, check_threads, default_threads, phase_kernel, rows
-from ..report import Report
 from ..scenes import SCENES, Scene, make_scene, parameters_of
 from ..scenes.papers import check_scale
-from ..simulation import Simulation
+from ..simulation.report import Report
+from ..simulation.simulation import Simulation
 from ..solvers import Budget
-from ..solvers.pbd_coloured import PbdColoured
-from ..solvers.positional import BENDING_UNIT, Listed
+from ..solvers.position_based.base import BENDING_UNIT, Listed
+from ..solvers.position_based.pbd_coloured import PbdColoured
 from . import sweep
 from .run import WARM_UP, Progress, settle
 from .statistics import median, percentile

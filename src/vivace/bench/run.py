@@ -11,12 +11,12 @@ import numpy as np
 
 from .. import __version__
 from ..constraints import Role
+from ..energy.system import Frame, System
 from ..errors import InputError
-from ..report import Report
 from ..scenes import Scene
-from ..simulation import Simulation
+from ..simulation.report import Report
+from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver
-from ..system import Frame, System
 from .motion import Stretch, Trajectory, stretch
 from .statistics import median, percentile
 

@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Sequence
 
 from .. import __version__
+from ..backends.cpu.executor import check_threads, default_threads
 from ..bench import pbd as pbd_bench
 from ..bench import sweep as sweep_bench
 from ..bench.pbd import COLOURED, PRINTED, TYPES, Measured, Pass
 from ..errors import InputError
-from ..kernels.team import check_threads, default_threads
 from ..scenes import load_scene
 from ..solvers import make_solver
 from .arguments import list_of, positive, positive_int

@@ -7,16 +7,31 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import __version__
-from ..bench.compare import LARGEST_FOR_FINE, LARGEST_FOR_MOTION, MEASURES, Curve, check_comparison, compare
+from ..backends.cpu.executor import check_threads
+from ..bench.compare import (
+    LARGEST_FOR_FINE,
+    LARGEST_FOR_MOTION,
+    MEASURES,
+    Curve,
+    check_comparison,
+    compare,
+)
 from ..bench.frozen import Frozen, compare_frozen, freeze, sweep_counts
 from ..bench.motion import TIMES
 from ..bench.run import Progress
 from ..bench.statistics import median
 from ..errors import InputError
 from ..files import check_writable
-from ..kernels.team import check_threads
 from ..scenes import Scene
-from .arguments import add_common, add_target, list_of, positive, positive_int, scenes_of, solver_names
+from .arguments import (
+    add_common,
+    add_target,
+    list_of,
+    positive,
+    positive_int,
+    scenes_of,
+    solver_names,
+)
 from .console import err, out, progress, show_json, show_table
 
 BUDGETS_MS = (4.0, 8.0, 15.0, 25.0)

@@ -9,9 +9,17 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import VivaceError
-from ..integrators import INTEGRATORS
+from ..simulation.integrators import INTEGRATORS
 from . import bench, commands, compare, tune, view
-from .arguments import add_common, add_target, natural, positive, positive_int, share, substeps
+from .arguments import (
+    add_common,
+    add_target,
+    natural,
+    positive,
+    positive_int,
+    share,
+    substeps,
+)
 from .console import err
 
 EXAMPLES = """examples:

@@ -9,8 +9,8 @@ from ..errors import InputError
 from ..files import check_writable
 from ..scenes.files import write_tuned
 from ..solvers import make_solver
-from ..solvers.chebyshev import Chebyshev
-from ..solvers.tuning import tuned_rho
+from ..solvers.projective.chebyshev import Chebyshev
+from ..solvers.projective.tuning import tuned_rho
 from .arguments import add_common, add_target, parameter, positive_int, scene_of
 from .console import out, progress, show_json
 

@@ -10,13 +10,13 @@
 `Walls` and `Surfaces` are the searches behind it, for use without a simulation; `crossings` finds what went through.
 """
 
+from .collider_contacts import Walls, penetration
+from .colliders import Box, Capsule, Collider, Plane, Sphere
 from .crossings import crossings
-from .fields import Box, Capsule, Collider, Plane, Sphere
 from .furniture import armchair, table, tube
 from .sampled import Sampled
 from .settings import Collisions
 from .surfaces import Surfaces
-from .walls import Walls, penetration
 
 __all__ = [
     "Box",

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.box_pairs import broad_phase_pairs
-from ..kernels.piercing import UNSURE, pierce_pairs
-from ..kernels.team import check_threads
+from ..backends.cpu.executor import check_threads
 from ..mesh import checks, topology
+from .kernels.box_pairs import broad_phase_pairs
+from .kernels.piercing import UNSURE, pierce_pairs
 
 
 def crossings(positions: Any, triangles: Any, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.contact import fall_asleep
 from ..mesh import Mesh
+from .collider_contacts import Walls
 from .contacts import Contacts, PairContacts, WallContacts
+from .impact_zones import Guard
+from .kernels.sleep import fall_asleep
 from .settings import Collisions
 from .surfaces import Surfaces
-from .walls import Walls
-from .zones import Guard
 
 TRIES = 4  # of the guard with vertices that stay where they were; then all do
 RECOVERY = 0.25  # share of the thickness by which a gap that is violated already recovers in a step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..mesh.arguments import check_size
-from .fields import Box, Capsule, Collider, Friction
+from .colliders import Box, Capsule, Collider, Friction
 
 _RECLINE = 0.14  # rad: how far the back leans
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+from ..backends.cpu.executor import Job, Phase, default_threads
 from ..checks import is_number
 from ..errors import FileError, InputError
 from ..files import replacing
-from ..kernels import distance as kernels
-from ..kernels.team import Job, Phase, default_threads
 from ..mesh import Mesh
 from ..mesh.filling import require_closed
-from .fields import Collider, Encoded, Friction
+from .colliders import Collider, Encoded, Friction
+from .kernels import distance as kernels
 
 Progress = Callable[[str, int, int], None]
 

@@ -16,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.cpu.executor import Job, Phase, check_threads
 from ..checks import is_number
 from ..errors import InputError
-from ..kernels.hash_grid import BASE, CHUNKS, arrange_boxes, grid_arrays, scratch_array, sort_sets
-from ..kernels.surface_boxes import (
+from ..mesh import checks, topology
+from .kernels.hash_grid import BASE, CHUNKS, arrange_boxes, grid_arrays, scratch_array, sort_sets
+from .kernels.surface_boxes import (
     EVERY,
     REACH,
     SETTINGS,
@@ -32,10 +34,8 @@ from ..kernels.surface_boxes import (
     follow,
     survey,
 )
-from ..kernels.surface_contacts import gather, touch_edges, touch_triangles
-from ..kernels.surface_pairs import pair_edges, pair_vertices
-from ..kernels.team import Job, Phase, check_threads
-from ..mesh import checks, topology
+from .kernels.surface_contacts import gather, touch_edges, touch_triangles
+from .kernels.surface_pairs import pair_edges, pair_vertices
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,13 @@ from .constraints import (
 )
 from .core import COLOURINGS, Colouring, colour, colouring, options_of
 from .graph import first_conflict, is_valid
-from .recolour import ContactColours, WarmConstraints, recolour, recolour_constraints, recolour_with
+from .recolour import (
+    ContactColours,
+    WarmConstraints,
+    recolour,
+    recolour_constraints,
+    recolour_with,
+)
 
 __all__ = [
     "COLOURINGS",

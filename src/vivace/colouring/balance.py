@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..backends.cpu.executor import Job, Phase, check_threads
 from ..errors import InputError
-from ..kernels.colour_balance import find_permissible, move
-from ..kernels.colour_bits import WORD, bundle
-from ..kernels.team import Job, Phase, check_threads
 from .core import Colouring
 from .graph import as_colours, as_graph
+from .kernels.balance import find_permissible, move
+from .kernels.bits import WORD, bundle
 
 PASSES = 16  # nearly all moves are made in the first two or three
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.colour_brooks_vizing import propose, resolve
-from ..kernels.colour_serial import degree_range, palette_offsets
 from .core import colouring
+from .kernels.brooks_vizing import propose, resolve
+from .kernels.serial import degree_range, palette_offsets
 from .rounds import all_vertices, new_counts, run_rounds
 
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.cpu.executor import SMALLEST_CHUNK, check_threads
 from ..checks import check_seed, is_whole
 from ..errors import InputError, VivaceError
-from ..kernels import colour_constraints as kernels
-from ..kernels.colour_serial import close_gaps, transposed
-from ..kernels.team import SMALLEST_CHUNK, check_threads
 from .balance import PASSES
 from .core import COLOURINGS, Colouring, colour
+from .kernels import constraints as kernels
+from .kernels.serial import close_gaps, transposed
 
 LARGEST = 2**31 - 1
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.cpu.executor import check_threads
 from ..errors import InputError
-from ..kernels.colour_serial import close_gaps
-from ..kernels.team import check_threads
 from ..registry import Registry
 from .graph import as_graph, check_graph
+from .kernels.serial import close_gaps
 
 # function(indptr, indices, *, seed, threads, **options) -> (colours, rounds), for a graph of at least one vertex
 Algorithm = Callable[..., tuple[np.ndarray, int]]

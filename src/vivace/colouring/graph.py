@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.colour_serial import (
+from .kernels.serial import (
     BAD_INDEX,
     BAD_POINTER,
     HAS_LOOPS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels import colour_serial
 from .core import colouring
+from .kernels import serial as colour_serial
 
 
 @colouring("greedy")

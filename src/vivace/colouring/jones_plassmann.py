@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.colour_independent import commit, select_heaviest, start
 from .core import colouring
+from .kernels.independent import commit, select_heaviest, start
 from .rounds import all_vertices, new_counts, run_rounds
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.colour_independent import commit, count_degrees, select_largest_degree, start
 from .core import colouring
+from .kernels.independent import commit, count_degrees, select_largest_degree, start
 from .rounds import all_vertices, new_counts, run_rounds
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.colour_independent import close_set, join, settle, start
-from ..kernels.team import Phase
+from ..backends.cpu.executor import Phase
 from .core import colouring
+from .kernels.independent import close_set, join, settle, start
 from .rounds import all_vertices, new_counts, run_rounds
 
 

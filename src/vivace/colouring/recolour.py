@@ -13,14 +13,22 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.cpu.executor import check_threads
 from ..checks import check_seed
 from ..errors import InputError
-from ..kernels import colour_constraints, colour_warm
-from ..kernels.colour_serial import close_gaps
-from ..kernels.team import check_threads
-from .constraints import LARGEST, Corners, as_constraint_colours, as_free, as_table, shared_vertex
+from .constraints import (
+    LARGEST,
+    Corners,
+    as_constraint_colours,
+    as_free,
+    as_table,
+    shared_vertex,
+)
 from .core import Colouring
 from .graph import as_colours, as_graph, check_graph
+from .kernels import constraints as colour_constraints
+from .kernels import warm as colour_warm
+from .kernels.serial import close_gaps
 
 NAME = "recolour"
 MORE_VISITS = 2, 256  # constraints that an update looks at: so many a change, and so many more

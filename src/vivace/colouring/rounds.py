@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..backends.cpu.executor import VALUE, Job, Phase, phase_kernel
 from ..errors import VivaceError
-from ..kernels.colour_bits import bundle, count_uncoloured, slots
-from ..kernels.team import VALUE, Job, Phase, phase_kernel
+from .kernels.bits import bundle, count_uncoloured, slots
 
 
 def all_vertices(kernels: Sequence[phase_kernel], arrays: tuple[np.ndarray, ...], n: int) -> list[Phase]:

@@ -1,7 +1,15 @@
 """What holds a body together. One file a constraint; `base` tells how to write another."""
 
 from . import attachment, dihedral, hinge, pin, spring, tetrahedron, volume
-from .base import CONSTRAINTS, ConstraintGroup, ConstraintType, Prepared, Role, constraint, make_group
+from .base import (
+    CONSTRAINTS,
+    ConstraintGroup,
+    ConstraintType,
+    Prepared,
+    Role,
+    constraint,
+    make_group,
+)
 
 __all__ = [
     "CONSTRAINTS",

@@ -41,9 +41,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..backends.cpu.executor import phase_kernel
 from ..blocks import BLOCK, in_blocks
 from ..errors import InputError
-from ..kernels.team import phase_kernel
 from ..registry import Registry
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.gradients import dihedral
 from .base import Prepared, Role, constraint
 from .hinge import coefficients
+from .kernels.gradients import dihedral
 
 
 def angles(rest):

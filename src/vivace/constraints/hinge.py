@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.gradients import curved_hinge, flat_hinge
 from .base import Prepared, Role, constraint
+from .kernels.gradients import curved_hinge, flat_hinge
 from .spring import Spring
 
 

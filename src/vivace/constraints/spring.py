@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.gradients import stretch
 from .base import Prepared, Role, constraint
+from .kernels.gradients import stretch
 
 
 @constraint("spring", vertices=2, rows=1, parameters=("rest_length",), role=Role.SPRING, gradients=stretch, unit="N/m")

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.rotation import local_rotations, nearest_rotation
-from ..kernels.volume import local_volumes, nearest_unimodular
 from .base import Prepared, constraint
+from .kernels.rotation import local_rotations, nearest_rotation
+from .kernels.volume import local_volumes, nearest_unimodular
 
 
 def gradient_operator(rest):

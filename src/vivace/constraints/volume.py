@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.gradients import volume
 from .base import Prepared, Role, constraint
+from .kernels.gradients import volume
 from .tetrahedron import gradient_operator
 
 

@@ -2,12 +2,12 @@
 
 from .body import ball, body
 from .files import load, save
-from .filled import rabbit
 from .filling import tetrahedralise
 from .generate import bar, cloth, cube, noodle, torus
 from .join import join
 from .measure import tet_quality
 from .mesh import Mesh
+from .rabbit import rabbit
 from .topology import (
     adjacency,
     boundary_of_tets,

@@ -12,8 +12,8 @@ from ..errors import FileError, InputError, UnknownNameError, VivaceError
 from ..files import replacing
 from . import filling, measure
 from .mesh import Mesh
-from .quiet import quiet
 from .readers import READERS, Raw
+from .silenced import quiet
 
 
 def load(path: str | os.PathLike, *, tetrahedralise: bool = False, repair: bool = False) -> Mesh:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import FileError, InputError
-from .quiet import quiet
+from .silenced import quiet
 
 _FLAT_CELLS = {"triangle", "quad", "line", "vertex"}
 

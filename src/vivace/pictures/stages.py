@@ -11,7 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 from .palette import OKABE_ITO
-from .plots import FAINT, INK, Panel, Settings, _curve, _figure, _legend, _line, save_figure
+from .plots import (
+    FAINT,
+    INK,
+    Panel,
+    Settings,
+    _curve,
+    _figure,
+    _legend,
+    _line,
+    save_figure,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from .. import mesh
 from ..collisions import furniture
-from ..collisions.fields import Capsule, Plane
-from ..materials import Cloth
-from ..model import Model
+from ..collisions.colliders import Capsule, Plane
+from ..model.materials import Cloth
+from ..model.model import Model
 from .scene import SCENES, Scene
 from .thickness import sheet_thickness
 

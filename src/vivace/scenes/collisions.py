@@ -24,7 +24,7 @@ from typing import Any
 from .. import mesh as meshes
 from ..collisions import Box, Capsule, Collider, Plane, Sampled, Sphere, armchair, table, tube
 from ..errors import InputError, UnknownNameError
-from ..model import Model
+from ..model.model import Model
 from .tables import check_known
 
 KEYS = ("thickness", "friction", "itself", "stiffness", "colliders")

@@ -52,9 +52,9 @@ from .. import mesh as meshes
 from ..checks import is_number
 from ..errors import FileError, InputError, UnknownNameError, VivaceError
 from ..files import write_text
-from ..materials import MATERIALS, default_material
 from ..mesh import Mesh
-from ..model import EARTH, Model, as_gravity
+from ..model.materials import MATERIALS, default_material
+from ..model.model import EARTH, Model, as_gravity
 from ..solvers import Budget, make_solver
 from .collisions import with_collisions
 from .scene import SCENES, Scene, make_scene

@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from .. import mesh
-from ..collisions.fields import Plane
+from ..collisions.colliders import Plane
 from ..collisions.furniture import armchair
-from ..materials import Cloth
-from ..model import Model
+from ..model.materials import Cloth
+from ..model.model import Model
 from ..solvers import Budget
 from .papers import GAP, SOLVER, check_scale
 from .scene import SCENES, Scene

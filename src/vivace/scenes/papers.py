@@ -11,11 +11,11 @@ import numpy as np
 
 from .. import mesh
 from ..checks import is_number
-from ..collisions.fields import Plane
+from ..collisions.colliders import Plane
 from ..collisions.furniture import tube
 from ..errors import InputError
-from ..materials import Cloth, Jelly
-from ..model import Model
+from ..model.materials import Cloth, Jelly
+from ..model.model import Model
 from ..solvers import Budget
 from .scene import SCENES, Scene
 from .thickness import sheet_thickness

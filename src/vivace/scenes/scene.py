@@ -10,17 +10,17 @@ import numpy as np
 
 from ..checks import check_time_step, is_number
 from ..errors import InputError, UnknownNameError, VivaceError
-from ..integrators import INTEGRATORS
-from ..model import Model
+from ..model.model import Model
 from ..registry import Registry
-from ..simulation import Simulation
+from ..simulation.integrators import INTEGRATORS
+from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
-from ..solvers.chebyshev import AUTO, Chebyshev
+from ..solvers.projective.chebyshev import AUTO, Chebyshev
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """`start`: positions to start from (n, 3), when not at rest. `wind`: velocity of the air (m/s), see `vivace.wind`.
+    """`start`: positions to start from (n, 3), when not at rest. `wind`: velocity of the air (m/s).
 
     `settings`: all that made it, for the record.
     `tuned`: the ρ that `vivace tune` found for Chebyshev solvers, by solver; used where ρ is "auto".

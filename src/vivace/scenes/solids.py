@@ -6,8 +6,8 @@ import numpy as np
 
 from .. import mesh
 from ..errors import InputError
-from ..materials import Solid
-from ..model import Model
+from ..model.materials import Solid
+from ..model.model import Model
 from .scene import SCENES, Scene
 
 

@@ -1,7 +1,18 @@
 """Who decides the next iterate. One file a solver; `base` tells how to write another."""
 
-from . import (
-    auto,
+from . import auto
+from .base import (
+    SOLVERS,
+    Budget,
+    Deadline,
+    Outcome,
+    Solver,
+    as_budget,
+    make_solver,
+    options_of,
+)
+from .position_based import pbd, pbd_coloured, pbd_jacobi, pbd_vivace
+from .projective import (
     block_descent,
     chebyshev,
     direct,
@@ -12,15 +23,10 @@ from . import (
     multigrid,
     newton,
     newton_multigrid,
-    pbd,
-    pbd_coloured,
-    pbd_jacobi,
-    pbd_vivace,
     pcg,
     vivace,
     weighted_jacobi,
 )
-from .base import SOLVERS, Budget, Deadline, Outcome, Solver, as_budget, make_solver, options_of
 from .reference import Reference, minimise, relative_error
 
 __all__ = [

@@ -23,12 +23,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..backends.cpu.executor import Phase
 from ..collisions.contacts import Contacts
 from ..constraints import Role
-from ..kernels.team import Phase
-from ..model import Model
-from ..system import System
-from .base import LEAST_ROUNDS, SOLVERS, Budget, Deadline, Outcome, PartsJob, Solver, make_solver
+from ..energy.system import System
+from ..model.model import Model
+from .base import (
+    LEAST_ROUNDS,
+    SOLVERS,
+    Budget,
+    Deadline,
+    Outcome,
+    PartsJob,
+    Solver,
+    make_solver,
+)
 
 FREE_CELLS, TOUCHING_CELLS = 10, 12  # of the lattice: what lies over an edge needs finer ones than what swings
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time

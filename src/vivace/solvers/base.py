@@ -14,14 +14,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..backends.cpu.executor import Phase
 from ..checks import is_number, is_whole, read_value
 from ..collisions.contacts import Contacts
 from ..colouring import Colouring
+from ..energy.system import System
 from ..errors import InputError
-from ..kernels.team import Phase
-from ..model import Model
+from ..model.model import Model
 from ..registry import Registry
-from ..system import System
 
 MOST_MS = 1e9
 MOST_ITERATIONS = 10_000  # where nothing but a tolerance would stop a solver

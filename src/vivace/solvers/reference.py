@@ -20,10 +20,10 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 from cholespy import CholeskySolverD, MatrixType
 
-from ..system import Frame, System
-from .hessian import Hessian
-from .line_search import backtrack
-from .newton import ROUNDING
+from ..energy.hessian import Hessian
+from ..energy.system import Frame, System
+from .projective.line_search import backtrack
+from .projective.newton import ROUNDING
 
 MEMORY = 12  # pairs that L-BFGS keeps
 WINDOW = 10  # iterations over which progress is judged

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.strain import edge_strain
 from ..mesh import Mesh
+from ..mesh.kernels.strain import edge_strain
 
 
 class Edges:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
-from ..simulation import Simulation
+from ..simulation.simulation import Simulation
 
 MOST = 200  # vertices of a patch
 Key = tuple[str, int]

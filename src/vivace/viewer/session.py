@@ -30,7 +30,7 @@ import numpy as np
 
 from ..errors import InputError, VivaceError
 from ..scenes import SCENES, Scene
-from ..simulation import Simulation
+from ..simulation.simulation import Simulation
 from ..solvers import make_solver
 from . import messages as m
 from .choices import Target, check_solver

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import InputError, VivaceError
-from ..report import Report
 from ..scenes import Scene
-from ..simulation import Simulation
+from ..simulation.report import Report
+from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from .choices import check_solver, name_of, solver_choices, with_relaxation
 from .hands import Hands

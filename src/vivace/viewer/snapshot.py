@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Model
+from ..model.model import Model
 from ..pictures.camera import Camera, bounds_of
 from ..pictures.palette import body_colours
 from ..pictures.scenery import Scenery
-from ..report import Report
 from ..scenes import Scene
+from ..simulation.report import Report
 from .edges import Edges
 from .messages import CameraView, SceneData, Settings
 from .packing import pack

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..files import replacing
 from ..pictures.camera import Camera
 from ..scenes import Scene
-from ..simulation import Simulation
+from ..simulation.simulation import Simulation
 from .film import Script, shoot_elsewhere
 from .messages import Settings
 

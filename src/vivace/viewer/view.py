@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import InputError, VivaceError
 from ..scenes import Scene
-from ..simulation import Simulation
+from ..simulation.simulation import Simulation
 from .choices import Target
 from .security import Gate, is_everywhere, is_loopback
 from .server import Server

@@ -1,0 +1,1 @@
+"""Where compiled code runs; `cpu` is the only backend."""

@@ -1,0 +1,1 @@
+"""The processor: kernels compiled by Numba, walked by a team of threads."""

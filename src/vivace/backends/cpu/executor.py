@@ -1,0 +1,336 @@
+"""A team of threads that walks the phases of many iterations without going back to Python.
+
+    iteration 0                     iteration 1
+    ┌────────┬────────┬─────────┐   ┌────────┬──
+    │phase 0 │phase 1 │ phase 2 │   │phase 0 │        a phase is one colour of a sweep, or one local pass, ...
+    │ ▒▒▒ ▒▒ │ ▒▒▒ ▒▒ │ ▒▒▒ ▒▒  │ ? │ ▒▒▒ ▒▒ │        ▒▒▒ a chunk of it: the unit a thread takes
+    └────────┴────────┴─────────┘   └────────┴──      ? thread 0 asks: enough iterations? time up? converged?
+
+Nobody waits for a thread, only for work: a phase is over when all its chunks are done, whoever did them. Every thread
+starts at its own chunk (whose data its cache holds) and then takes what is left, so a helper that wakes up late, or
+that the operating system has put aside between two chunks, costs nothing. A classical barrier, where everybody must
+arrive, would stop the whole team for a time slice each time one thread is put aside.
+
+Claims and completions are counters that only grow, one cache line each, so nothing is ever reset: chunk g is free for
+its phase's turn k while its claim reads k, and that turn is over when the phase's count of finished chunks reaches
+(k + 1) x chunks. A thread that is behind finds every claim taken and every count passed, and catches up.
+
+A job may have several parts, such as the substeps of a frame: each begins with some phases of its own, then iterates,
+and ends with others.
+
+Which thread runs a chunk never changes what the chunk computes, so results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+import numpy as np
+from numba import carray, cfunc, njit
+from numba.extending import register_jitable
+
+from ...errors import InputError
+from .atomics import (
+    atomic_add,
+    atomic_claim,
+    atomic_load,
+    atomic_store,
+    call_phase,
+    clock_ns,
+    relax,
+)
+from .memory import as_pointer
+
+LINE = 8  # int64s in a cache line
+APPROVED, STOPPED, ENDED, COUNTERS = 0, LINE, 2 * LINE, 3 * LINE
+SMALLEST_CHUNK = 96  # below this many items a second thread costs more than it brings
+SMALL = 20_000  # items below which no helper is woken for merely copying them
+LONG_CHUNK = 512  # items that are worth a chunk of their own beyond one a thread
+GRAIN = 16  # chunks are cut at multiples of this: kernels that work on groups of items never see a group torn
+VALUE, THRESHOLD = 0, 1  # slots of the monitor: the job stops when monitor[VALUE] <= monitor[THRESHOLD]
+
+
+# --- the arguments of a phase ------------------------------------------------------------------------------------
+# A phase is called through a C function pointer with the address of a table: (address, length) for each array.
+
+
+@register_jitable
+def floats(table, slot):
+    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
+    return carray(as_pointer(entry[0]), (entry[1],), np.float32)
+
+
+@register_jitable
+def doubles(table, slot):
+    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
+    return carray(as_pointer(entry[0]), (entry[1],), np.float64)
+
+
+@register_jitable
+def ints(table, slot):
+    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
+    return carray(as_pointer(entry[0]), (entry[1],), np.int32)
+
+
+@register_jitable
+def longs(table, slot):
+    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
+    return carray(as_pointer(entry[0]), (entry[1],), np.int64)
+
+
+@register_jitable
+def rows(table, slot):
+    """An (n, 4) float32 array."""
+    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
+    return carray(as_pointer(entry[0]), (entry[1] // 4, 4), np.float32)
+
+
+class phase_kernel:
+    """Decorator: compile `function(table, begin, end, iteration)` for the team, the first time it is needed."""
+
+    def __init__(self, function: Callable[[int, int, int, int], None], cache: bool = True):
+        self.function, self.cache = function, cache
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self._compiled = None
+
+    @property
+    def address(self) -> int:
+        if self._compiled is None:
+            compile_c = cfunc("void(intp, intp, intp, intp)", nopython=True, cache=self.cache, error_model="numpy")
+            self._compiled = compile_c(self.function)
+        return self._compiled.address
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One compiled kernel over items [begin, end) with the arrays it reads and writes."""
+
+    kernel: phase_kernel
+    arrays: tuple[np.ndarray, ...]
+    begin: int
+    end: int
+    serial: bool = False  # one chunk, whatever the team: for reductions with a fixed order
+    every: int = 1  # take part in iterations 0, every, 2 every, ... only
+    grain: int = GRAIN  # chunks are cut at multiples of this
+    chunks: int = 0  # how many there are; 0: by the number of items
+
+
+# --- the walk ------------------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, iteration):
+    """Take what is left of a phase's chunks, and wait until all are done."""
+    turn = turns[p]  # how often this phase has run before
+    turns[p] = turn + 1
+    done = COUNTERS + LINE * (begins.shape[0] + p)
+    start_chunk = pointers[p]
+    count = pointers[p + 1] - start_chunk
+    mine = me * count // threads
+    for offset in range(count):
+        g = start_chunk + (mine + offset) % count
+        if atomic_claim(control, COUNTERS + LINE * g, turn, turn + 1):
+            call_phase(functions[p], tables[p], begins[g], ends[g], iteration)
+            atomic_add(control, done, 1)
+    spins = 0
+    while atomic_load(control, done) < (turn + 1) * count:
+        spins = relax(spins)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _walk(
+    me, threads, control, functions, tables, every, pointers, begins, ends, bounds, first, iterations, least,
+    deadlines, ended_at, monitor,
+):  # fmt: skip
+    """Walk all parts; thread 0 decides how many iterations each has. Returns how many iterations there were in all."""
+    phases = functions.shape[0]
+    turns = np.zeros(phases, np.int64)
+    start = clock_ns()
+    longest = np.int64(0)
+    k = np.int64(0)
+    for part in range(deadlines.shape[0]):
+        for p in range(bounds[0]):
+            _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, part)
+        if me == 0:
+            start = clock_ns()
+            atomic_store(control, APPROVED, k + 1)
+        begun = k
+        while True:
+            spins = 0
+            while True:  # a part ends at iteration ended_at[part], which is known once ENDED has passed the part
+                approved, ended = atomic_load(control, APPROVED) > k, atomic_load(control, ENDED) > part
+                if ended and k >= ended_at[part]:
+                    break
+                if approved:
+                    break
+                if atomic_load(control, STOPPED) != 0:
+                    return k
+                spins = relax(spins)
+            if ended and k >= ended_at[part]:
+                break
+            iteration = first + k - begun
+            for p in range(bounds[0], bounds[1]):
+                if iteration % every[p] == 0:
+                    _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, iteration)
+            k += 1
+            if me == 0:
+                now = clock_ns()
+                # The next iteration is expected to take as long as the longest of late (those that project take longer
+                # than those that do not, and a disturbance is forgotten after some): stop before it would be late.
+                longest = max(now - start, longest - longest // 16)
+                start = now
+                late = k - begun >= least and now + longest > deadlines[part]
+                enough = k - begun >= iterations[part] or late
+                if enough or monitor[VALUE] <= monitor[THRESHOLD]:
+                    ended_at[part] = k
+                    atomic_store(control, ENDED, part + 1)
+                else:
+                    atomic_store(control, APPROVED, k + 1)
+        for p in range(bounds[1], phases):
+            _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, part)
+    return k
+
+
+def _chunks(items: int, threads: int) -> int:
+    """One a thread, and for long phases more, so that a thread that is held up leaves the others something to take."""
+    if threads == 1:
+        return 1
+    return max(1, min(threads, items // SMALLEST_CHUNK), min(4 * threads, items // LONG_CHUNK))
+
+
+class Job:
+    """Phases laid out for a team: made once, run as often as the arrays' contents change."""
+
+    def __init__(
+        self,
+        phases: Sequence[Phase],
+        threads: int,
+        monitor: np.ndarray | None = None,
+        *,
+        before: Sequence[Phase] = (),
+        after: Sequence[Phase] = (),
+    ):
+        """`before` and `after`: phases at the beginning and at the end of every part; they get the part's number."""
+        self.threads = threads
+        self._bounds = np.array([len(before), len(before) + len(phases)], np.int64)
+        phases = [*before, *phases, *after]
+        self._keep: dict[int, tuple] = {}  # arrays whose addresses the tables hold, and the tables
+        tables, functions, every, pointers, begins, ends = [], [], [], [0], [], []
+        for phase in phases:
+            tables.append(self._table(phase.arrays))
+            functions.append(phase.kernel.address)
+            every.append(phase.every)
+            items = phase.end - phase.begin
+            chunks = 1 if phase.serial else phase.chunks or _chunks(items, threads)
+            grain = 1 if phase.chunks else phase.grain
+            for chunk in range(chunks):
+                begins.append(phase.begin + items * chunk // chunks // grain * grain)
+                ends.append(phase.begin + items * (chunk + 1) // chunks // grain * grain)
+            ends[-1] = phase.end
+            pointers.append(len(begins))
+        self._functions, self._tables, self._every = (np.array(a, np.int64) for a in (functions, tables, every))
+        self._pointers, self._begins, self._ends = (np.array(a, np.int64) for a in (pointers, begins, ends))
+        self.monitor = np.array([1.0, 0.0]) if monitor is None else monitor
+
+    def _table(self, arrays: tuple[np.ndarray, ...]) -> int:
+        """The address of the table for `arrays`; phases that share the tuple share the table."""
+        if id(arrays) not in self._keep:
+            entries = []
+            for array in arrays:
+                if not array.flags.c_contiguous:
+                    raise InputError("arrays of a phase must be C-contiguous")
+                entries.append((array.__array_interface__["data"][0], array.size))
+            table = np.array(entries or [(0, 0)], np.int64)
+            self._keep[id(arrays)] = arrays, table
+        return self._keep[id(arrays)][1].ctypes.data
+
+    def run(self, iterations: int = 1, deadline_ns: int | None = None, first: int = 0, least: int = 1) -> int:
+        """Walk the phases until one of the limits is met; return how many iterations were made (at least one).
+
+        `first`: the number of the first iteration, for work that goes back to Python between iterations.
+        `least`: iterations that are made even if that is late.
+        """
+        return self._run([iterations], [deadline_ns], first, least) if iterations >= 1 else 0
+
+    def run_parts(self, iterations: Sequence[int], deadlines_ns: Sequence[int | None]) -> int:
+        """The same for several parts, each with its own limits."""
+        return self._run(iterations, deadlines_ns, 0, 1)
+
+    def _run(self, iterations: Sequence[int], deadlines_ns: Sequence[int | None], first: int, least: int) -> int:
+        if len(self._functions) == 0:
+            return 0
+        control = np.zeros(COUNTERS + LINE * (len(self._begins) + len(self._functions)), np.int64)
+        never = np.iinfo(np.int64).max // 2
+        deadlines = np.array([never if at is None else at for at in deadlines_ns], np.int64)
+        work = (
+            *(self.threads, control, self._functions, self._tables, self._every),
+            *(self._pointers, self._begins, self._ends, self._bounds, first),
+            *(np.array(iterations, np.int64), least, deadlines, np.zeros(len(deadlines), np.int64), self.monitor),
+        )
+        try:
+            if self.threads > 1:
+                for helper in _helpers(self.threads - 1):
+                    helper.put((work, self))
+            return int(_walk(0, *work))
+        except BaseException:  # interrupted before the walk began: release the helpers
+            control[STOPPED] = 1
+            raise
+
+    def __reduce__(self):
+        raise InputError("a simulation's jobs hold addresses and cannot be copied or pickled; make a new Simulation")
+
+
+# --- the helpers: Python threads that sleep until there is work, and work without the GIL -----------------------------
+
+_queues: list[SimpleQueue] = []
+_lock = threading.Lock()
+
+
+def _serve(me: int, queue: SimpleQueue) -> None:
+    while True:
+        work, job = queue.get()
+        _walk(me, *work)
+        del work, job
+
+
+def _helpers(count: int) -> list[SimpleQueue]:
+    while len(_queues) < count:
+        with _lock:
+            if len(_queues) < count:
+                queue: SimpleQueue = SimpleQueue()
+                me = len(_queues) + 1
+                threading.Thread(target=_serve, args=(me, queue), name=f"vivace-{me}", daemon=True).start()
+                _queues.append(queue)
+    return _queues[:count]
+
+
+def _forget_helpers() -> None:
+    """A forked child has the queues but not the threads behind them."""
+    global _lock
+    _queues.clear()
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_helpers)
+
+
+def default_threads() -> int:
+    """One thread for each core this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        return os.cpu_count() or 1
+
+
+def check_threads(threads: int | None) -> int:
+    """Validate a number of threads; None means one for each core."""
+    if threads is None:
+        return default_threads()
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or not 1 <= threads <= 256:
+        raise InputError(f"threads must be a whole number from 1 to 256, not {threads!r}")
+    return int(threads)

@@ -1,0 +1,68 @@
+"""Kernels with a user's function inside: copies of a template whose globals are replaced before they are compiled."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import sys
+import types
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from numba import njit
+
+
+@cache
+def compiled_project(function: Callable) -> Callable:
+    """The user's `project`, compiled (lazily, for the array types it meets)."""
+    return njit(nogil=True, error_model="numpy")(function)
+
+
+def cacheable(function: Callable) -> bool:
+    """Machine code on disk refers to the modules it was made of by name, so they must have one that can be imported."""
+    return function.__module__ in sys.modules
+
+
+@cache
+def _kernels_digest() -> str:
+    """Changes when any compiled helper of this package does."""
+    package = Path(__file__).parents[2]
+    files = sorted([*package.rglob("kernels/*.py"), *Path(__file__).parent.glob("*.py")])
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _sources(function: Callable, seen: set) -> list[str]:
+    """All that decides what `function` computes: its file, what it closes over, and the globals that it reads."""
+    plain = getattr(function, "py_func", function)  # Numba's wrapper has the Python function inside
+    if plain in seen or not hasattr(plain, "__code__"):
+        return []
+    seen.add(plain)
+    code = plain.__code__
+    found = [repr((code.co_code, code.co_consts, code.co_names, code.co_varnames))]
+    with contextlib.suppress(OSError, TypeError):  # typed at a prompt: there is no file
+        found.append(Path(inspect.getfile(plain)).read_text(encoding="utf-8"))
+    scope = inspect.getclosurevars(plain)
+    for name, value in sorted({**scope.globals, **scope.nonlocals}.items()):
+        if not inspect.ismodule(value):
+            found += _sources(value, seen) if callable(value) else [f"{name}={value!r}"]
+    return found
+
+
+def specialised(template: Callable, function: Callable, called: str = "project", **numbers: int) -> Callable:
+    """A copy of `template` with other globals, so that Numba inlines the function that it calls by the name `called`.
+
+    Its name carries a digest of all that could change the machine code, because Numba looks its disk cache up by name
+    and knows nothing of globals.
+    """
+    source = "|".join(_sources(function, set()))
+    name = f"{function.__module__}.{function.__qualname__}"
+    text = f"{_kernels_digest()}|{name}|{sorted(numbers.items())}|{source}"
+    name = f"{template.__name__.strip('_')}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    compiled = function if hasattr(function, "py_func") else compiled_project(function)
+    scope = {**template.__globals__, called: compiled, **numbers}
+    copy = types.FunctionType(template.__code__, scope, name)
+    copy.__qualname__ = name
+    copy.__module__ = template.__module__
+    return copy

@@ -1,0 +1,174 @@
+"""Which vertices meet which colliders on their way through a step, and the planes they must stay before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..backends.cpu.executor import Job, Phase, check_threads
+from ..checks import is_number
+from ..errors import InputError
+from .colliders import Collider, check_points, encode
+from .kernels import distance as kernels
+from .settings import as_friction
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """Vertices that must stay before planes: n . x >= offset. Sorted by vertex, then by collider.
+
+    Attributes:
+        vertices: (c,) int32 vertex numbers; one that several colliders meet appears as often.
+        planes: (c, 4) float32: the unit normal and the offset, which contains the thickness, in m.
+        friction: (c, 2) float32: static and kinetic coefficient.
+        colliders: (c,) int32: which collider.
+    """
+
+    vertices: np.ndarray
+    planes: np.ndarray
+    friction: np.ndarray
+    colliders: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+
+FLOAT32 = 1e-3  # of the thickness: how deep rounding may leave a vertex
+
+
+class Walls:
+    """The search for contacts with colliders that do not move.
+
+    A vertex that comes closer to a collider than the thickness, anywhere on the straight way from q to s, gets the
+    tangent plane there: continuous detection, so no box is too thin. One that starts closer than that gets the plane at
+    its start, which it has not crossed yet; one that starts deeper than the thickness has lost its side, and gets the
+    nearest face at its end. One that comes close without touching gets a plane too, because the solver may lead it
+    elsewhere than to s: "close" is twice the thickness, or the thickness and half the way if that is more.
+
+    Args:
+        colliders: any number of them.
+        thickness: distance to keep, in m; positive.
+        friction: for colliders that have none of their own: a coefficient or (static, kinetic).
+    """
+
+    def __init__(self, colliders: Iterable[Collider], thickness: float = 0.004, friction: Any = (0.4, 0.3)):
+        if isinstance(colliders, Collider):
+            raise InputError("colliders must be a list; write [collider] for a single one")
+        self.colliders = tuple(colliders)
+        if not is_number(thickness) or not thickness > 0:
+            raise InputError(f"thickness must be a positive length in metres, not {thickness!r}")
+        self.thickness = float(thickness)
+        self.friction = as_friction(friction)
+        self._sizes, self._shape, self._bounds, self._samples = encode(self.colliders)
+        pairs = [self.friction if c.friction is None else c.friction for c in self.colliders]
+        self._friction = np.array(pairs, np.float32).reshape(-1, 2)
+        self._search: tuple[tuple, Job] | None = None  # what the last job was made for, and the job
+        self._room: tuple[np.ndarray, ...] = ()
+        self._checking: Walls | None = None  # the same for `keep_out`, whose arrays are other ones
+
+    def find(self, q: np.ndarray, s: np.ndarray, threads: int | None = None) -> Contacts:
+        """Return the contacts of vertices that go from q to s, the same for any number of threads.
+
+        Args:
+            q, s: (n, 4) float32 rows, in m: positions at the start of the step, and predicted ones. A vertex whose
+                positions are not finite has no contacts.
+            threads: None for one a core.
+        """
+        threads = check_threads(threads)
+        for name, array in (("q", q), ("s", s)):
+            if not isinstance(array, np.ndarray) or array.dtype != np.float32 or array.shape[1:] != (4,):
+                raise InputError(f"{name} must be an (n, 4) float32 array")
+            if not array.flags.c_contiguous:
+                raise InputError(f"{name} must be C-contiguous; pass numpy.ascontiguousarray({name})")
+        if q.shape != s.shape:
+            raise InputError(f"q and s must have the same shape, not {q.shape} and {s.shape}")
+        if not self.colliders or not len(q):
+            return Contacts(*(np.zeros(shape, t) for shape, t in _shapes(0)))
+        self._searching(q, s, threads).run()
+        planes, vertex, collider, counts = self._room
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        found = Contacts(*(np.empty(shape, t) for shape, t in _shapes(int(starts[-1]))))
+        if len(found):
+            given = (planes, vertex, collider, starts, self._friction)
+            arrays = (*given, found.planes, found.vertices, found.colliders, found.friction)
+            Job([Phase(kernels.gather, arrays, 0, len(q), grain=kernels.BLOCK)], threads).run()
+        return found
+
+    def keep_out(self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float) -> int:
+        """Push vertices that would end inside a collider, after a way from q to x, back to where they met it.
+
+        For what a solver has led elsewhere than it was expected to go. One that was inside at q already gets out by
+        `recovery` (m) at most. Returns how many were moved. `held`: those that are left alone.
+        """
+        some = kernels.may_enter(self._sizes, self._shape, self._bounds, q, x, held)
+        some = some[self._in_danger(q[some, :3], x[some, :3])]
+        if not len(some):
+            return 0
+        if self._checking is None:
+            self._checking = copy(self)
+            self._checking._search, self._checking._room = None, ()
+        found = self._checking.find(q[some], x[some], 1)
+        moved = np.zeros(len(some), bool)
+        for collider in range(len(self.colliders)):
+            mine = found.colliders == collider
+            which, n = found.vertices[mine], found.planes[mine, :3]
+            where = some[which]
+            gap = np.minimum(found.planes[mine, 3], np.einsum("cx,cx->c", n, q[where, :3]) + np.float32(recovery))
+            depth = gap - np.einsum("cx,cx->c", n, x[where, :3])
+            deep = depth > 0
+            x[where[deep], :3] += depth[deep, None] * n[deep]
+            moved[which[deep]] = True
+        self._send_back(q, x, some[moved])
+        return int(np.count_nonzero(moved))
+
+    def entered(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Which vertices, (n,) bool, are deeper inside a collider at x than they were at q."""
+        now, before = (penetration(self.colliders, a[:, :3].astype(np.float64)) for a in (x, q))
+        return now > np.maximum(before, FLOAT32 * self.thickness)
+
+    def _send_back(self, q: np.ndarray, x: np.ndarray, some: np.ndarray) -> None:
+        """Who is pushed out of one collider into another, where they meet, stays where it was."""
+        worse = some[self.entered(q[some], x[some])]
+        x[worse] = q[worse]
+
+    def _in_danger(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Which (m, 3) end close to a surface or below it, or have come a way on which they may have passed through."""
+        danger = np.einsum("nx,nx->n", x - q, x - q) > self.thickness**2
+        for collider in self.colliders if len(x) else ():
+            danger |= collider.distance(x.astype(np.float64)) < 0.5 * self.thickness
+        return danger
+
+    def __reduce__(self) -> tuple:
+        return Walls, (self.colliders, self.thickness, self.friction)  # a job holds addresses; a copy makes its own
+
+    def _searching(self, q: np.ndarray, s: np.ndarray, threads: int) -> Job:
+        """Return the job for these arrays: the last one, if it was for the same."""
+        key = (q.ctypes.data, s.ctypes.data, len(q), threads)
+        if self._search is None or self._search[0] != key:
+            cells, blocks = len(q) * len(self.colliders), -(-len(q) // kernels.BLOCK)
+            if self._search is None or self._search[0][2] != len(q):
+                kinds = ((cells, 4), np.float32), ((cells,), np.int32), ((cells,), np.int32), ((blocks,), np.int64)
+                self._room = tuple(np.empty(shape, kind) for shape, kind in kinds)
+            thickness = np.array([self.thickness])
+            given = (self._sizes, self._shape, self._samples, self._bounds, thickness, q, s)
+            phase = Phase(kernels.search, (*given, *self._room), 0, len(q), grain=kernels.BLOCK)
+            self._search = key, Job([phase], threads)
+        return self._search[1]
+
+
+def _shapes(count: int) -> tuple[tuple[tuple[int, ...], type], ...]:
+    """Shapes and types of the arrays of that many contacts."""
+    return ((count,), np.int32), ((count, 4), np.float32), ((count, 2), np.float32), ((count,), np.int32)
+
+
+def penetration(colliders: Iterable[Collider], points: Any) -> np.ndarray:
+    """Return how deep (m, 3) points lie inside the colliders, in m: the deepest for each, 0 outside all of them."""
+    points = check_points(points)
+    deepest = np.zeros(len(points))
+    for collider in colliders:
+        np.maximum(deepest, -collider.distance(points), out=deepest)
+    return deepest

@@ -1,0 +1,434 @@
+"""Signed distances of colliders, and the search for vertices that meet them.
+
+Three kinds are enough: a half space, a rounded box, and samples on a grid. A sphere is a rounded box whose core is a
+point, a capsule one whose core is a line, so both cost a box and need no code.
+
+Everything is float64: a vertex at rest on a collider is where the search is asked the finest questions, and float32
+positions resolve no more than what float64 differences of them keep. For the convex kinds the tangent plane is computed
+from its normal alone (centre + support), never from the vertex: on a flat face it has the same bits in every step.
+
+A collider is a row of `sizes` (kind, where its samples start, how many in x, y and z), a row of `shape`:
+
+    half space   normal 0-2, offset 3
+    rounded box  centre 0-2, rotation 3-11 (row major, local to world), half sides of the core 12-14, rounding 15
+    samples      lowest corner 0-2, spacing 3
+
+and a row of `bounds`: the lowest and the highest corner of the box around it. Every kernel finds `sizes`, `shape` and
+the samples of all colliders in the first three slots of its table, and hands the table's address on: Numba counts
+references to arrays that are handed on, which here would take longer than the arithmetic.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ...backends.cpu.executor import doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.simd import at
+
+HALF_SPACE, ROUNDED, SAMPLES = 0, 1, 2
+SIZES, SHAPE, BOUNDS = 5, 16, 6  # widths of the rows
+BLOCK = 256  # vertices whose contacts are gathered together: fixed, so that the order never depends on the threads
+STEPS = 1024  # of one walk; one that needs more ends where it is, as if it had met the surface
+AIM = 0.99  # of the thickness: where Newton's steps to a convex collider lead, so that they end just inside it
+LIPSCHITZ = 3**0.5  # of interpolated samples: along each axis they change no faster than distances do
+
+
+@njit(cache=True, error_model="numpy")
+def _half_space(table, k, x, y, z):
+    shape, o = doubles(table, 1), SHAPE * k
+    nx, ny, nz, offset = at(shape, o), at(shape, o + 1), at(shape, o + 2), at(shape, o + 3)
+    return nx * x + ny * y + nz * z - offset, nx, ny, nz, offset
+
+
+@njit(cache=True, error_model="numpy")
+def _rounded(table, k, x, y, z):
+    shape, o = doubles(table, 1), SHAPE * k
+    cx, cy, cz, rounding = at(shape, o), at(shape, o + 1), at(shape, o + 2), at(shape, o + 15)
+    hx, hy, hz = at(shape, o + 12), at(shape, o + 13), at(shape, o + 14)
+    x, y, z = x - cx, y - cy, z - cz
+    lx = at(shape, o + 3) * x + at(shape, o + 6) * y + at(shape, o + 9) * z
+    ly = at(shape, o + 4) * x + at(shape, o + 7) * y + at(shape, o + 10) * z
+    lz = at(shape, o + 5) * x + at(shape, o + 8) * y + at(shape, o + 11) * z
+    ax, ay, az = abs(lx) - hx, abs(ly) - hy, abs(lz) - hz
+    ox, oy, oz = max(ax, 0.0), max(ay, 0.0), max(az, 0.0)
+    gap = np.sqrt(ox * ox + oy * oy + oz * oz)
+    if gap > 0.0:
+        ox, oy, oz = ox / gap, oy / gap, oz / gap
+    elif ax >= ay and ax >= az:  # in the core: out by the nearest face
+        gap, ox = ax, 1.0
+    elif ay >= az:
+        gap, oy = ay, 1.0
+    else:
+        gap, oz = az, 1.0
+    support = hx * ox + hy * oy + hz * oz + rounding
+    ox, oy, oz = np.copysign(ox, lx), np.copysign(oy, ly), np.copysign(oz, lz)
+    nx = at(shape, o + 3) * ox + at(shape, o + 4) * oy + at(shape, o + 5) * oz
+    ny = at(shape, o + 6) * ox + at(shape, o + 7) * oy + at(shape, o + 8) * oz
+    nz = at(shape, o + 9) * ox + at(shape, o + 10) * oy + at(shape, o + 11) * oz
+    return gap - rounding, nx, ny, nz, nx * cx + ny * cy + nz * cz + support
+
+
+@njit(cache=True, error_model="numpy")
+def _between(x, low, spacing, count):
+    """The sample below x, how far x is beyond it (0 to 1), and how far x lies outside the grid (m)."""
+    g = (x - low) / spacing
+    inside = min(max(g, 0.0), count - 1.0)
+    i = min(np.int64(inside), count - 2)
+    return i, inside - i, (g - inside) * spacing
+
+
+@njit(cache=True, error_model="numpy")
+def _samples(table, k, x, y, z):
+    """Trilinear; outside the grid, the value at its nearest point plus the distance to it."""
+    sizes, shape, grid = longs(table, 0), doubles(table, 1), floats(table, 2)
+    m, o = SIZES * k, SHAPE * k
+    spacing = at(shape, o + 3)
+    nx, ny = at(sizes, m + 2), at(sizes, m + 3)
+    i, fx, gx = _between(x, at(shape, o), spacing, nx)
+    j, fy, gy = _between(y, at(shape, o + 1), spacing, ny)
+    k, fz, gz = _between(z, at(shape, o + 2), spacing, at(sizes, m + 4))
+    low = at(sizes, m + 1) + (k * ny + j) * nx + i
+    high = low + nx * ny
+    a, b = np.float64(at(grid, low)), np.float64(at(grid, low + 1))
+    c, d = np.float64(at(grid, low + nx)), np.float64(at(grid, low + nx + 1))
+    e, f = np.float64(at(grid, high)), np.float64(at(grid, high + 1))
+    g, h = np.float64(at(grid, high + nx)), np.float64(at(grid, high + nx + 1))
+    ab, cd, ef, gh = a + fx * (b - a), c + fx * (d - c), e + fx * (f - e), g + fx * (h - g)
+    lower, upper = ab + fy * (cd - ab), ef + fy * (gh - ef)
+    value = lower + fz * (upper - lower)
+    px = ((1 - fz) * ((b - a) + fy * ((d - c) - (b - a))) + fz * ((f - e) + fy * ((h - g) - (f - e)))) / spacing
+    py = ((cd - ab) + fz * ((gh - ef) - (cd - ab))) / spacing
+    pz = (upper - lower) / spacing
+    gap = np.sqrt(gx * gx + gy * gy + gz * gz)
+    if gap > 0.0:
+        value += gap
+        px = gx / gap if gx != 0.0 else px
+        py = gy / gap if gy != 0.0 else py
+        pz = gz / gap if gz != 0.0 else pz
+    length = np.sqrt(px * px + py * py + pz * pz)
+    if length > 1e-12:
+        px, py, pz = px / length, py / length, pz / length
+    else:  # every way is out
+        px, py, pz = 0.0, 1.0, 0.0
+    return value, px, py, pz, px * x + py * y + pz * z - value
+
+
+@njit(cache=True, error_model="numpy")
+def field(table, k, x, y, z):
+    """Collider k at (x, y, z): its distance, the unit normal there, and the offset of its tangent plane n . x."""
+    kind = at(longs(table, 0), SIZES * k)
+    if kind == ROUNDED:
+        return _rounded(table, k, x, y, z)
+    if kind == HALF_SPACE:
+        return _half_space(table, k, x, y, z)
+    return _samples(table, k, x, y, z)
+
+
+@phase_kernel
+def evaluate(table, begin, end, iteration):
+    """Distances and normals of collider 0 at points begin to end."""
+    points, distance, normal = doubles(table, 3), doubles(table, 4), doubles(table, 5)
+    for i in range(begin, end):
+        d, nx, ny, nz, _ = field(table, 0, points[3 * i], points[3 * i + 1], points[3 * i + 2])
+        distance[i] = d
+        normal[3 * i], normal[3 * i + 1], normal[3 * i + 2] = nx, ny, nz
+
+
+# --- one vertex, one collider: (whether there is a contact, normal, offset) ---------------------------------------
+
+
+@njit(cache=True, error_model="numpy")
+def _tangent(table, k, x, y, z):
+    _, nx, ny, nz, offset = field(table, k, x, y, z)
+    return True, nx, ny, nz, offset
+
+
+@njit(cache=True, error_model="numpy")
+def _meet_convex(table, k, x, y, z, ux, uy, uz, thickness, reach, length):
+    """Where the way from x to x + u comes closer than the thickness.
+
+    Sphere tracing [hart1996] with longer steps: the distance to a convex body is convex along a line, so it stays above
+    its tangent, and Newton's step to just below the thickness never goes too far. A slope that is not negative says
+    that the way has passed its nearest point.
+    """
+    d, nx, ny, nz, offset = field(table, k, x, y, z)
+    if d - length > reach:
+        return False, nx, ny, nz, offset
+    if d < -thickness:  # too deep for the nearest face to be the one it came through
+        return _tangent(table, k, x + ux, y + uy, z + uz)
+    t = before = 0.0
+    slope = nx * ux + ny * uy + nz * uz
+    for _ in range(STEPS):
+        if d < thickness:
+            return True, nx, ny, nz, offset
+        if slope >= 0.0:
+            break
+        before, t = t, t - (d - AIM * thickness) / slope
+        if t >= 1.0:
+            t = 1.0
+            break
+        d, nx, ny, nz, offset = field(table, k, x + t * ux, y + t * uy, z + t * uz)
+        slope = nx * ux + ny * uy + nz * uz
+    d, nx, ny, nz, offset = field(table, k, x + ux, y + uy, z + uz)
+    if d < thickness:
+        return True, nx, ny, nz, offset
+    if d > reach:
+        return False, nx, ny, nz, offset
+    # Not met, but near at the end. The plane at the nearest point of the way has the whole way before it.
+    if nx * ux + ny * uy + nz * uz > 0.0:
+        for _ in range(12):
+            middle = 0.5 * (before + t)
+            _, nx, ny, nz, offset = field(table, k, x + middle * ux, y + middle * uy, z + middle * uz)
+            if nx * ux + ny * uy + nz * uz < 0.0:
+                before = middle
+            else:
+                t = middle
+        return _tangent(table, k, x + t * ux, y + t * uy, z + t * uz)
+    return True, nx, ny, nz, offset
+
+
+@njit(cache=True, error_model="numpy")
+def _meet_samples(table, k, x, y, z, ux, uy, uz, thickness, reach, length):
+    """As above, for a body of any shape: steps as long as the distance allows [hart1996].
+
+    A way that starts at one side of a valley may end below its floor: a plane that the end of the way satisfies is kept
+    for the case that no other is met. No step is shorter than a quarter of the spacing: nothing thinner is sampled.
+    """
+    d, nx, ny, nz, offset = field(table, k, x, y, z)
+    if d - LIPSCHITZ * length > reach:
+        return False, nx, ny, nz, offset
+    ex, ey, ez = x + ux, y + uy, z + uz
+    if d < -thickness:
+        return _tangent(table, k, ex, ey, ez)
+    touched = d < thickness
+    kx, ky, kz, kept = nx, ny, nz, offset
+    shortest = 0.25 * at(doubles(table, 1), SHAPE * k + 3)
+    t = 0.0
+    for step in range(STEPS):
+        if (d < thickness and nx * ex + ny * ey + nz * ez < offset + thickness) or step == STEPS - 1:
+            return True, nx, ny, nz, offset
+        t += max((d - 0.5 * thickness) / LIPSCHITZ, shortest) / length if length > 0.0 else 1.0
+        if t >= 1.0:
+            break
+        d, nx, ny, nz, offset = field(table, k, x + t * ux, y + t * uy, z + t * uz)
+    d, nx, ny, nz, offset = field(table, k, ex, ey, ez)
+    if d < thickness:
+        return True, nx, ny, nz, offset
+    if touched:
+        return True, kx, ky, kz, kept
+    return d <= reach, nx, ny, nz, offset
+
+
+# --- all vertices, all colliders ----------------------------------------------------------------------------------
+
+
+@phase_kernel
+def search(table, begin, end, iteration):
+    """The contacts of vertices begin to end, block by block, from the front of each block's room; and their number."""
+    sizes, shape, bounds, thickness = longs(table, 0), doubles(table, 1), doubles(table, 3), doubles(table, 4)[0]
+    q, s = rows(table, 5), rows(table, 6)
+    planes, vertex, collider, counts = rows(table, 7), ints(table, 8), ints(table, 9), longs(table, 10)
+    colliders = sizes.shape[0] // SIZES
+    for block in range(begin // BLOCK, (end + BLOCK - 1) // BLOCK):
+        first = block * BLOCK
+        c = first * colliders
+        for i in range(first, min(first + BLOCK, end)):
+            x, y, z = np.float64(q[i, 0]), np.float64(q[i, 1]), np.float64(q[i, 2])
+            ux, uy, uz = s[i, 0] - x, s[i, 1] - y, s[i, 2] - z
+            length = np.sqrt(ux * ux + uy * uy + uz * uz)
+            if not (length < np.inf):  # the simulation will say that it has blown up
+                continue
+            reach = thickness + max(thickness, 0.5 * length)
+            low_x, high_x = x + min(ux, 0.0) - reach, x + max(ux, 0.0) + reach
+            low_y, high_y = y + min(uy, 0.0) - reach, y + max(uy, 0.0) + reach
+            low_z, high_z = z + min(uz, 0.0) - reach, z + max(uz, 0.0) + reach
+            for k in range(colliders):
+                b = BOUNDS * k
+                apart = (low_x > at(bounds, b + 3)) | (high_x < at(bounds, b))
+                apart |= (low_y > at(bounds, b + 4)) | (high_y < at(bounds, b + 1))
+                apart |= (low_z > at(bounds, b + 5)) | (high_z < at(bounds, b + 2))
+                kind = at(sizes, SIZES * k)
+                if kind == HALF_SPACE:  # nearest at one of the ends
+                    p = SHAPE * k
+                    d = at(shape, p) * x + at(shape, p + 1) * y + at(shape, p + 2) * z - at(shape, p + 3)
+                    along = at(shape, p) * ux + at(shape, p + 1) * uy + at(shape, p + 2) * uz
+                    apart = d + min(along, 0.0) > reach
+                if apart:
+                    continue
+                if kind == SAMPLES:
+                    met, nx, ny, nz, offset = _meet_samples(table, k, x, y, z, ux, uy, uz, thickness, reach, length)
+                else:
+                    met, nx, ny, nz, offset = _meet_convex(table, k, x, y, z, ux, uy, uz, thickness, reach, length)
+                if met:
+                    planes[c, 0], planes[c, 1], planes[c, 2], planes[c, 3] = nx, ny, nz, offset + thickness
+                    vertex[c], collider[c] = i, k
+                    c += 1
+        counts[block] = c - first * colliders
+
+
+@phase_kernel
+def gather(table, begin, end, iteration):
+    """What `search` found, without the gaps between the blocks."""
+    planes, vertex, collider, starts = rows(table, 0), ints(table, 1), ints(table, 2), longs(table, 3)
+    friction = floats(table, 4)  # two for each collider
+    to_planes, to_vertex, to_collider, to_friction = rows(table, 5), ints(table, 6), ints(table, 7), floats(table, 8)
+    colliders = friction.shape[0] // 2
+    for block in range(begin // BLOCK, (end + BLOCK - 1) // BLOCK):
+        source = block * BLOCK * colliders
+        for c in range(starts[block], starts[block + 1]):
+            for lane in range(4):
+                to_planes[c, lane] = planes[source, lane]
+            k = collider[source]
+            to_vertex[c], to_collider[c] = vertex[source], k
+            to_friction[2 * c], to_friction[2 * c + 1] = friction[2 * k], friction[2 * k + 1]
+            source += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def may_enter(sizes, shape, bounds, q, x, held):
+    """Which vertices that are not held might be inside a collider somewhere on the way from q to x, by its bounds."""
+    found, count = np.empty(q.shape[0], np.int32), 0
+    for i in range(q.shape[0]):
+        if held[i]:
+            continue
+        for k in range(sizes.shape[0]):
+            if sizes[k, 0] == HALF_SPACE:
+                inside = shape[k, 0] * x[i, 0] + shape[k, 1] * x[i, 1] + shape[k, 2] * x[i, 2] < shape[k, 3]
+            else:
+                inside = True
+                for axis in range(3):
+                    inside &= min(q[i, axis], x[i, axis]) < bounds[k, axis + 3]
+                    inside &= max(q[i, axis], x[i, axis]) > bounds[k, axis]
+            if inside:
+                found[count] = i
+                count += 1
+                break
+    return found[:count]
+
+
+# --- sampling a closed surface ------------------------------------------------------------------------------------
+
+
+@njit(cache=True, error_model="numpy")
+def _side(vertices, a, b, y, z):
+    """On which side of the edge a -> b, seen along x, the line at (y, z) passes.
+
+    Both triangles of an edge get the same magnitude, because the lower number always comes first: no line slips through
+    between them. A line that passes exactly through an edge is moved by (ε, ε²) in thought.
+    """
+    flip = a > b
+    if flip:
+        a, b = b, a
+    along_y, along_z = vertices[b, 1] - vertices[a, 1], vertices[b, 2] - vertices[a, 2]
+    side = along_y * (z - vertices[a, 2]) - along_z * (y - vertices[a, 1])
+    if side == 0.0:
+        side = np.copysign(1e-300, -along_z if along_z != 0.0 else along_y)
+    return -side if flip else side
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def count_crossings(vertices, triangles, low, spacing, crossings):
+    """Add to `crossings` (z, y, x) where lines along x enter (+1) or leave (-1) the surface, at the next sample.
+
+    Sums along x are winding numbers. The lines pass a millionth of the spacing beside the samples, so that flat faces
+    and symmetric meshes, whose edges lie where the samples are, are no special case.
+    """
+    nz, ny, nx = crossings.shape
+    aside_y, aside_z = low[1] + 0.618e-6 * spacing, low[2] + 0.414e-6 * spacing
+    for m in range(triangles.shape[0]):
+        a, b, c = triangles[m, 0], triangles[m, 1], triangles[m, 2]
+        ya, yb, yc = vertices[a, 1], vertices[b, 1], vertices[c, 1]
+        za, zb, zc = vertices[a, 2], vertices[b, 2], vertices[c, 2]
+        first_j = max(np.int64(np.floor((min(ya, yb, yc) - aside_y) / spacing)), 0)
+        last_j = min(np.int64(np.ceil((max(ya, yb, yc) - aside_y) / spacing)), ny - 1)
+        first_k = max(np.int64(np.floor((min(za, zb, zc) - aside_z) / spacing)), 0)
+        last_k = min(np.int64(np.ceil((max(za, zb, zc) - aside_z) / spacing)), nz - 1)
+        for k in range(first_k, last_k + 1):
+            z = aside_z + k * spacing
+            for j in range(first_j, last_j + 1):
+                y = aside_y + j * spacing
+                at_c = _side(vertices, a, b, y, z)
+                at_a = _side(vertices, b, c, y, z)
+                at_b = _side(vertices, c, a, y, z)
+                if (at_a > 0.0) != (at_b > 0.0) or (at_b > 0.0) != (at_c > 0.0):
+                    continue
+                total = at_a + at_b + at_c
+                x = (at_a * vertices[a, 0] + at_b * vertices[b, 0] + at_c * vertices[c, 0]) / total
+                i = min(max(np.int64(np.ceil((x - low[0]) / spacing)), 0), nx - 1)
+                crossings[k, j, i] += -1 if total > 0.0 else 1
+
+
+@njit(cache=True, error_model="numpy")
+def _square_to_edge(ax, ay, az, bx, by, bz, x, y, z):
+    ux, uy, uz, px, py, pz = bx - ax, by - ay, bz - az, x - ax, y - ay, z - az
+    t = min(max((ux * px + uy * py + uz * pz) / (ux * ux + uy * uy + uz * uz), 0.0), 1.0)
+    px, py, pz = px - t * ux, py - t * uy, pz - t * uz
+    return px * px + py * py + pz * pz
+
+
+@njit(cache=True, error_model="numpy")
+def _beyond(ax, ay, az, bx, by, bz, nx, ny, nz, x, y, z):
+    """Whether a point lies outside the edge a -> b of a triangle with normal n."""
+    ux, uy, uz, px, py, pz = bx - ax, by - ay, bz - az, x - ax, y - ay, z - az
+    return nx * (uy * pz - uz * py) + ny * (uz * px - ux * pz) + nz * (ux * py - uy * px) < 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def square_to_triangle(t, o, x, y, z):
+    """Squared distance to the triangle whose corners are t[o:o + 9]: to its plane, or to an edge it lies beyond."""
+    ax, ay, az = t[o], t[o + 1], t[o + 2]
+    bx, by, bz = t[o + 3], t[o + 4], t[o + 5]
+    cx, cy, cz = t[o + 6], t[o + 7], t[o + 8]
+    ux, uy, uz, vx, vy, vz = bx - ax, by - ay, bz - az, cx - ax, cy - ay, cz - az
+    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    best = np.inf
+    if _beyond(ax, ay, az, bx, by, bz, nx, ny, nz, x, y, z):
+        best = _square_to_edge(ax, ay, az, bx, by, bz, x, y, z)
+    if _beyond(bx, by, bz, cx, cy, cz, nx, ny, nz, x, y, z):
+        best = min(best, _square_to_edge(bx, by, bz, cx, cy, cz, x, y, z))
+    if _beyond(cx, cy, cz, ax, ay, az, nx, ny, nz, x, y, z):
+        best = min(best, _square_to_edge(cx, cy, cz, ax, ay, az, x, y, z))
+    if best < np.inf:
+        return best
+    height = nx * (x - ax) + ny * (y - ay) + nz * (z - az)
+    return height * height / (nx * nx + ny * ny + nz * nz)
+
+
+@phase_kernel
+def nearest(table, begin, end, iteration):
+    """Give the signs in `values` their distance to the nearest triangle, for rows of samples along x begin to end.
+
+    Triangles stand four to a leaf of a binary tree of boxes without pointers: node i has the children 2i and 2i + 1.
+    The nearest triangle of one sample is nearly that of the next, so almost all of the tree is passed over.
+    """
+    corners, boxes, grid, counts = doubles(table, 0), doubles(table, 1), doubles(table, 2), longs(table, 3)
+    values = floats(table, 4)
+    low_x, low_y, low_z, spacing = grid[0], grid[1], grid[2], grid[3]
+    nx, ny = counts[0], counts[1]
+    leaves = boxes.shape[0] // 12
+    for row in range(begin, end):
+        y, z = low_y + (row % ny) * spacing, low_z + (row // ny) * spacing
+        close = np.int64(0)
+        for i in range(nx):
+            x = low_x + i * spacing
+            best = square_to_triangle(corners, 9 * close, x, y, z)
+            node = np.int64(1)
+            while node != 0:
+                b = 6 * node
+                gx = max(at(boxes, b) - x, x - at(boxes, b + 3), 0.0)
+                gy = max(at(boxes, b + 1) - y, y - at(boxes, b + 4), 0.0)
+                gz = max(at(boxes, b + 2) - z, z - at(boxes, b + 5), 0.0)
+                if gx * gx + gy * gy + gz * gz < best:
+                    if node < leaves:
+                        node *= 2
+                        continue
+                    for m in range(4 * (node - leaves), 4 * (node - leaves) + 4):
+                        square = square_to_triangle(corners, 9 * m, x, y, z)
+                        if square < best:
+                            best, close = square, m
+                while node & 1:  # up from right children, then over to the sibling; from the root, out
+                    node >>= 1
+                if node != 0:
+                    node += 1
+            values[row * nx + i] *= np.float32(np.sqrt(best))

@@ -1,0 +1,314 @@
+"""Which boxes overlap: a grid for each size of box, every box in one cell of it, cells wrapped round like a torus.
+
+    level k + 1   ┌───────────────┬──────         boxes of similar size share a level; a box lies in the cell of its
+                  │               │               lower corner, and nowhere else, so that no pair is met twice
+    level k       ├───┬───┬───┬───┼───┬──
+                  │   │ ▄ │   │   │   │           who looks for partners walks the cells that a box of that level
+                  └───┴───┴───┴───┴───┴──         can start in if it overlaps: a few rows, each one run of memory
+
+The smaller of two boxes looks for the larger, so nobody walks thousands of cells: however long a box is, it lies in
+one cell of a coarse level. Within a level, a box looks only at the cells after its own, so that a pair is tested once.
+
+Space has no end but memory has: where there would be too many cells, they are numbered modulo a power of two along an
+axis (at least `SMALLEST_WRAP`, more than any walk is long). Boxes far apart may then share a cell, and the test of the
+boxes parts them. The work is linear in the number of boxes and of overlaps, as long as boxes are spread over cells.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import njit
+from numba.core import types
+from numba.extending import intrinsic
+
+from ...backends.cpu.addresses import address_of, double_at, int_at, long_at, put_int, row_at, size_of
+from ...backends.cpu.executor import doubles, ints, longs, phase_kernel, rows
+from ...backends.cpu.simd import at, float4, lane4, load4, max4, min4, store4
+
+LEVELS = 12
+TYPICAL = 4  # the level of boxes up to twice the typical size; each level after it holds boxes RATIO times larger
+RATIO = 8.0
+SMALLEST_WRAP = 16
+SHARE_X, SHARE_YZ = 0.25, 1.01  # cells in units of the level's largest box: x is contiguous in memory and may be finer
+FINEST = 16.0  # ... but not finer than this share of the largest box that the level could hold
+FAR = 2.0**40  # cell numbers stay below this
+SCRATCH = 1024  # overlapping boxes that are collected before they are visited
+CHUNKS = 64  # a fixed number, so that the order of what is found does not depend on the threads
+
+# A level's whole numbers ...
+BEGIN, END, FIRST, MASK, COUNT, WHOLE = 0, 1, 2, 3, 6, 16
+# ... and its lengths: origin (3), inverse cell size (3), largest box (3), and the number of the last cell (3).
+ORIGIN, INVERSE, LARGEST, LAST, LENGTHS = 0, 3, 6, 9, 16
+BASE = LEVELS * LENGTHS  # after the levels: the largest box of the typical level
+SLOTS = 10  # arrays of a grid
+
+
+def grid_arrays(n: int) -> tuple[np.ndarray, ...]:
+    """Room for a grid of n boxes: (low, high, level, whole, lengths, key, starts, order, sorted low, sorted high)."""
+    cells = sum(_most_cells(n) for _ in range(2)) + LEVELS * SMALLEST_WRAP**3 + 2
+    return (
+        np.zeros((n, 4), np.float32),
+        np.zeros((n, 4), np.float32),
+        np.zeros(n, np.int32),
+        np.zeros(LEVELS * WHOLE, np.int64),
+        np.zeros(LEVELS * LENGTHS + 1),
+        np.zeros(n, np.int32),
+        np.zeros(cells, np.int32),
+        np.zeros(n, np.int32),
+        np.zeros((n, 4), np.float32),
+        np.zeros((n, 4), np.float32),
+    )
+
+
+def _most_cells(n: int) -> int:
+    return max(SMALLEST_WRAP**3, 1 << int(4 * n).bit_length())
+
+
+@njit(forceinline=True)
+def level_of(extent, base):
+    """The first level whose boxes may be that large: base 8^(k - TYPICAL)."""
+    k, limit = 0, base * RATIO**-TYPICAL
+    while extent > limit and k < LEVELS - 1:
+        k += 1
+        limit *= RATIO
+    return k
+
+
+@njit(forceinline=True)
+def _cell(x, axis, lengths):
+    """The number of the cell that x lies in, along an axis; never outside those in use. Monotone in x.
+
+    `lengths` is the address of the level's lengths.
+    """
+    c = (x - double_at(lengths, ORIGIN + axis)) * double_at(lengths, INVERSE + axis)
+    return np.int64(min(max(c, 0.0), double_at(lengths, LAST + axis)))
+
+
+@njit(forceinline=True)
+def _row(y, z, whole):
+    """The first cell of the row (y, z), counted from the level's own; `whole` is the address of its whole numbers."""
+    y, z = y & long_at(whole, MASK + 1), z & long_at(whole, MASK + 2)
+    return (z * long_at(whole, COUNT + 1) + y) * long_at(whole, COUNT)
+
+
+@njit(nogil=True)
+def _lay_out(low, high, level, base, whole, lengths):
+    """Cell sizes and numbers of cells for each level; how many cells there are."""
+    lowest, highest = np.full((LEVELS, 4), np.float32(np.inf)), np.full((LEVELS, 4), np.float32(-np.inf))
+    largest, counts = np.zeros((LEVELS, 4), np.float32), np.zeros(LEVELS, np.int64)
+    i = 0
+    while i < low.shape[0]:  # boxes of one level follow each other: keep them in registers, not in the tables
+        k, x = at(level, i), load4(low, i)
+        lower, upper, size, start = x, x, load4(high, i) - x, i
+        i += 1
+        while i < low.shape[0] and at(level, i) == k:
+            x = load4(low, i)
+            lower, upper, size = min4(lower, x), max4(upper, x), max4(size, load4(high, i) - x)
+            i += 1
+        store4(lowest, k, min4(load4(lowest, k), lower))
+        store4(highest, k, max4(load4(highest, k), upper))
+        store4(largest, k, max4(load4(largest, k), size))
+        counts[k] += i - start
+    first, begin = 0, 0
+    limit = base * RATIO**-TYPICAL
+    for k in range(LEVELS):
+        whole[k * WHOLE + BEGIN], whole[k * WHOLE + END] = begin, begin + counts[k]
+        whole[k * WHOLE + FIRST] = first
+        begin += counts[k]
+        if counts[k] > 0:
+            cells = np.ones(3)  # along each axis; in float64, which does not overflow
+            for axis in range(3):
+                share = SHARE_X if axis == 0 else SHARE_YZ
+                size = max(share * np.float64(largest[k, axis]), limit / FINEST, 1e-30)
+                span = np.float64(highest[k, axis]) - np.float64(lowest[k, axis])
+                lengths[k * LENGTHS + ORIGIN + axis] = lowest[k, axis]
+                lengths[k * LENGTHS + INVERSE + axis] = 1.0 / size
+                lengths[k * LENGTHS + LARGEST + axis] = largest[k, axis]
+                lengths[k * LENGTHS + LAST + axis] = np.floor(min(span / size, FAR))
+                whole[k * WHOLE + MASK + axis] = -1
+                cells[axis] = 1 + lengths[k * LENGTHS + LAST + axis]
+            while cells[0] * cells[1] * cells[2] > max(4 * counts[k], SMALLEST_WRAP**3):
+                axis = np.argmax(cells)
+                wrap = 2.0 ** (np.ceil(np.log2(cells[axis])) - 1)  # the next lower power of two
+                whole[k * WHOLE + MASK + axis] = np.int64(wrap) - 1
+                cells[axis] = wrap
+            for axis in range(3):
+                whole[k * WHOLE + COUNT + axis] = np.int64(cells[axis])
+            first += np.int64(cells[0] * cells[1] * cells[2])
+        limit *= RATIO
+    return first
+
+
+@njit(nogil=True)
+def sort_boxes(low, high, level, whole, lengths, key, starts, order):
+    """Counting sort of the boxes by level and cell; boxes of one cell stay in their order."""
+    cells = _lay_out(low, high, level, lengths[BASE], whole, lengths)
+    starts[: cells + 2] = 0
+    first_own, first_size = np.int64(whole.ctypes.data), np.int64(lengths.ctypes.data)
+    for i in range(low.shape[0]):
+        k, x = np.int64(at(level, i)), load4(low, i)
+        own, size = first_own + 8 * WHOLE * k, first_size + 8 * LENGTHS * k
+        cx = _cell(np.float64(lane4(x, 0)), 0, size)
+        cy = _cell(np.float64(lane4(x, 1)), 1, size)
+        cz = _cell(np.float64(lane4(x, 2)), 2, size)
+        c = long_at(own, FIRST) + _row(cy, cz, own) + (cx & long_at(own, MASK))
+        key[i] = c
+        starts[c + 2] += 1
+    for c in range(1, cells + 1):
+        starts[c + 1] += starts[c]
+    for i in range(low.shape[0]):  # starts[c + 1] is where cell c begins, and moves to its end: where c + 1 begins
+        c = np.int64(at(key, i))
+        place = at(starts, c + 1)
+        order[place] = i
+        starts[c + 1] = place + 1
+
+
+@intrinsic
+def overlap4(typingctx, low, high, other_low, other_high):
+    """1 if two boxes overlap or touch, else 0."""
+    if any(t != float4 for t in (low, high, other_low, other_high)):
+        return None
+
+    def codegen(context, builder, sig, args):
+        low, high, other_low, other_high = args
+        inside = builder.and_(builder.fcmp_ordered("<=", low, other_high), builder.fcmp_ordered("<=", other_low, high))
+        all_lanes = builder.icmp_unsigned("==", builder.bitcast(inside, ir.IntType(4)), ir.IntType(4)(15))
+        return builder.zext(all_lanes, ir.IntType(64))
+
+    return types.int64(low, high, other_low, other_high), codegen
+
+
+def walker(visit):
+    """Compile the walk for a visitor. (Numba could not cache who passes a function as an argument.)"""
+
+    @njit(nogil=True)
+    def walk_level(grid, k, box_low, box_high, me, forward, state, w, scratch):
+        """w = visit(state, me, scratch, held, w) for the boxes of level k that overlap; return how many, and w.
+
+        The visitor finds the numbers of `held` boxes in `scratch`, and room for three more. `grid` is (whole, lengths,
+        starts, low, high), addresses. With `forward`, `me` is a box of that level itself, and only those after it are
+        visited. Whether two boxes overlap is a coin toss to the processor, so nothing branches on it: every number is
+        written to `scratch`, and stays there if its box overlaps.
+        """
+        whole, lengths, starts, low, high = grid
+        whole += 8 * WHOLE * k
+        lengths += 8 * LENGTHS * k
+        if long_at(whole, BEGIN) == long_at(whole, END):
+            return 0, w
+        # The lowest corner that an overlapping box can have; a little lower for the rounding of its extent.
+        slack = 1.0 + 1e-6
+        lx, ly, lz = np.float64(lane4(box_low, 0)), np.float64(lane4(box_low, 1)), np.float64(lane4(box_low, 2))
+        x0 = _cell(lx - slack * double_at(lengths, LARGEST), 0, lengths)
+        y0 = _cell(ly - slack * double_at(lengths, LARGEST + 1), 1, lengths)
+        z0 = _cell(lz - slack * double_at(lengths, LARGEST + 2), 2, lengths)
+        x1 = _cell(np.float64(lane4(box_high, 0)), 0, lengths)
+        y1 = _cell(np.float64(lane4(box_high, 1)), 1, lengths)
+        z1 = _cell(np.float64(lane4(box_high, 2)), 2, lengths)
+        x_me, y_me, z_me = x0, y0, z0
+        if forward:
+            x_me, y_me, z_me = _cell(lx, 0, lengths), _cell(ly, 1, lengths), _cell(lz, 2, lengths)
+            z0 = z_me
+        mask, last = long_at(whole, MASK), long_at(whole, COUNT) - 1
+        z1 = min(z1, z0 + long_at(whole, COUNT + 2) - 1)  # once round the torus is enough
+        y1 = min(y1, y0 + long_at(whole, COUNT + 1) - 1)
+        x1 = min(x1, x0 + last)
+        first = long_at(whole, FIRST)
+        met, held = 0, 0
+        for z in range(z0, z1 + 1):
+            for y in range(y_me if forward and z == z_me else y0, y1 + 1):
+                row = first + _row(y, z, whole)
+                own = forward and z == z_me and y == y_me
+                a, b = (x_me if own else x0) & mask, x1 & mask
+                begin = me + 1 if own else np.int64(int_at(starts, row + a))
+                end = np.int64(int_at(starts, row + (b if a <= b else last) + 1))
+                for part in range(2):
+                    while begin < end:
+                        stop = min(end, begin + SCRATCH - held)
+                        for j in range(begin, stop):
+                            put_int(scratch, held, j)
+                            held += overlap4(box_low, box_high, row_at(low, j), row_at(high, j))
+                        begin = stop
+                        if held == SCRATCH:
+                            w = visit(state, me, scratch, held, w)
+                            met += held
+                            held = 0
+                    if a <= b or part == 1:
+                        break
+                    # The run goes over the edge of the torus.
+                    begin, end = np.int64(int_at(starts, row)), np.int64(int_at(starts, row + b + 1))
+        return met + held, visit(state, me, scratch, held, w)
+
+    return walk_level
+
+
+@njit(forceinline=True)
+def grid_at(table, first):
+    """The addresses that a walk needs, of the grid whose arrays start at slot `first`."""
+    return (
+        *(address_of(table, first + 3), address_of(table, first + 4), address_of(table, first + 6)),
+        *(address_of(table, first + 8), address_of(table, first + 9)),
+    )
+
+
+@njit(forceinline=True)
+def level_at(whole, position):
+    """The level of the box at a position in sorted order."""
+    k = 0
+    while position >= long_at(whole, k * WHOLE + END):
+        k += 1
+    return k
+
+
+@phase_kernel
+def sort_sets(table, begin, end, iteration):
+    """Sort sets of boxes, one an item: each has the arrays of `grid_arrays` in SLOTS slots of the table."""
+    for k in range(begin, end):
+        first = SLOTS * k
+        sort_boxes(
+            *(rows(table, first), rows(table, first + 1), ints(table, first + 2), longs(table, first + 3)),
+            *(doubles(table, first + 4), ints(table, first + 5), ints(table, first + 6), ints(table, first + 7)),
+        )
+
+
+@phase_kernel
+def arrange_boxes(table, begin, end, iteration):
+    """Copy the boxes into sorted order."""
+    low, high, order, to_low, to_high = rows(table, 0), rows(table, 1), ints(table, 7), rows(table, 8), rows(table, 9)
+    for i in range(begin, end):
+        o = at(order, i)
+        store4(to_low, i, load4(low, o))
+        store4(to_high, i, load4(high, o))
+
+
+# --- where walks write -----------------------------------------------------------------------------------------------
+
+
+@njit(forceinline=True)
+def keep_pair(out, room, w, keep, i, j):
+    """Append (i, j) to a list if `keep` is 1, without a branch; once the list is full only count.
+
+    The last place is for what is not kept: a list of `room` places can hold room - 1 pairs.
+    """
+    place = 2 * min(w, room - 1)
+    put_int(out, place, i)
+    put_int(out, place + 1, j)
+    return w + keep
+
+
+@njit(forceinline=True)
+def list_of(table, slot, chunk):
+    """(address, room) of a chunk's part of the lists in a slot."""
+    room = size_of(table, slot) // (2 * CHUNKS)
+    return address_of(table, slot) + 8 * room * chunk, room
+
+
+@njit(forceinline=True)
+def scratch_of(table, slot, chunk):
+    """The address of a chunk's part of the scratch memory in a slot."""
+    return address_of(table, slot) + 4 * (SCRATCH + 16) * chunk
+
+
+def scratch_array() -> np.ndarray:
+    """Memory for walks, for all chunks."""
+    return np.zeros(CHUNKS * (SCRATCH + 16), np.int32)

@@ -1,0 +1,176 @@
+"""The features of surfaces in a step: their boxes, and their shapes in the order of the grid.
+
+The boxes hold the way from q to s, in a frame that moves with the mean of everything: a heap that falls has the boxes
+of a heap at rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ...backends.cpu.executor import doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.simd import at, dot4, lane4, load4, make4, max4, min4, splat4, store4
+from .hash_grid import SLOTS, level_of
+from .proximity import cross
+
+# Settings of a step, in float64.
+MOTION, INFLATE, REACH, THICKNESS, SMALLEST, ROUNDING, TYPICAL_SIZE, EVERY, SETTINGS = 0, 3, 4, 5, 6, 7, 8, 9, 10
+ROUNDED = np.float32(1e-5)  # of a displacement: what float32 may have lost of it
+THIN = 1e-2  # twice the area over the longest side squared, below which float32 has no normal for a triangle
+
+
+@njit(cache=True, nogil=True)
+def survey(q, s, used, edges, settings):
+    """Write mean motion, rounding and typical size into the settings; False if something is not finite."""
+    mx, my, mz, highest = 0.0, 0.0, 0.0, 0.0
+    for v in used:
+        for axis in range(3):
+            highest = max(highest, abs(np.float64(q[v, axis])), abs(np.float64(s[v, axis])))
+            if not (np.isfinite(q[v, axis]) and np.isfinite(s[v, axis])):
+                return False
+        mx += np.float64(s[v, 0]) - np.float64(q[v, 0])
+        my += np.float64(s[v, 1]) - np.float64(q[v, 1])
+        mz += np.float64(s[v, 2]) - np.float64(q[v, 2])
+    n = max(1, used.shape[0])
+    settings[MOTION], settings[MOTION + 1], settings[MOTION + 2] = mx / n, my / n, mz / n
+    settings[ROUNDING] = 4e-7 * highest  # of the differences of positions, with room
+    settings[INFLATE] = 0.5 * settings[REACH] + settings[ROUNDING]
+    settings[SMALLEST] = max(1e-3 * settings[THICKNESS], 4 * settings[ROUNDING])
+    total, count = 0.0, min(edges.shape[0], 1024)
+    for k in range(count):
+        a, b = edges[k * edges.shape[0] // count]
+        x, y, z = abs(q[a, 0] - q[b, 0]), abs(q[a, 1] - q[b, 1]), abs(q[a, 2] - q[b, 2])
+        total += np.log(np.float64(max(x, y, z)) + 2 * settings[INFLATE])
+    settings[TYPICAL_SIZE] = 2 * np.exp(total / count) if count else 1.0
+    return True
+
+
+@phase_kernel
+def follow(table, begin, end, iteration):
+    """s in the frame that moves with everything, and how far each vertex moves in it."""
+    q, s, settings, shifted, motion = (
+        rows(table, 0),
+        rows(table, 1),
+        doubles(table, 2),
+        rows(table, 3),
+        floats(table, 4),
+    )
+    mean = make4(
+        *(np.float32(settings[MOTION]), np.float32(settings[MOTION + 1]), np.float32(settings[MOTION + 2])),
+        np.float32(0),
+    )
+    for i in range(begin, end):
+        y = load4(s, i) - mean
+        store4(shifted, i, y)
+        d = y - load4(q, i)
+        motion[i] = np.sqrt(dot4(d, d))
+
+
+@phase_kernel
+def bound(table, begin, end, iteration):
+    """Boxes, levels and drifts of features with `width` corners each.
+
+    A drift is a row: the mean displacement of the corners, and how far the displacement of a point may be from it. Two
+    features that move alike have a small relative displacement, however fast they are.
+    """
+    low, high, level = rows(table, 0), rows(table, 1), ints(table, 2)
+    corners, width, drift = ints(table, SLOTS), longs(table, SLOTS + 1)[0], rows(table, SLOTS + 2)
+    q, shifted, settings = rows(table, SLOTS + 3), rows(table, SLOTS + 4), doubles(table, SLOTS + 5)
+    inflate = np.float32(settings[INFLATE])
+    base = settings[TYPICAL_SIZE]
+    out = make4(inflate, inflate, inflate, np.float32(0))
+    for i in range(begin, end):
+        x, y = load4(q, at(corners, width * i)), load4(shifted, at(corners, width * i))
+        upper, lower = max4(x, y), min4(x, y)
+        mean = y - x
+        for k in range(1, width):
+            x, y = load4(q, at(corners, width * i + k)), load4(shifted, at(corners, width * i + k))
+            upper, lower = max4(upper, max4(x, y)), min4(lower, min4(x, y))
+            mean += y - x
+        mean = (np.float32(1) / np.float32(width)) * mean
+        spread = np.float32(0)
+        for k in range(width):
+            d = load4(shifted, at(corners, width * i + k)) - load4(q, at(corners, width * i + k)) - mean
+            spread = max(spread, dot4(d, d))
+        spread = np.sqrt(spread) + ROUNDED * np.sqrt(dot4(mean, mean))
+        upper, lower = upper + out, lower - out
+        store4(low, i, lower)
+        store4(high, i, upper)
+        store4(drift, i, make4(lane4(mean, 0), lane4(mean, 1), lane4(mean, 2), spread))
+        size = upper - lower
+        level[i] = level_of(np.float64(max(lane4(size, 0), lane4(size, 1), lane4(size, 2))), base)
+
+
+# --- features in the order of the grid --------------------------------------------------------------------------------
+
+
+@phase_kernel
+def arrange_vertices(table, begin, end, iteration):
+    """Numbers and drifts of the vertices in sorted order."""
+    order, used, drift = ints(table, 7), ints(table, SLOTS), rows(table, SLOTS + 2)
+    vertices, drifts = ints(table, SLOTS + 6), rows(table, SLOTS + 7)
+    for i in range(begin, end):
+        vertices[i] = at(used, at(order, i))
+        store4(drifts, i, load4(drift, at(order, i)))
+
+
+@phase_kernel
+def arrange_edges(table, begin, end, iteration):
+    """Ends of the edges in sorted order; rows of start, of vector and square length, and drifts."""
+    order, edges, drift = ints(table, 7), ints(table, SLOTS), rows(table, SLOTS + 2)
+    q = rows(table, SLOTS + 3)
+    ends, start, vector = ints(table, SLOTS + 6), rows(table, SLOTS + 7), rows(table, SLOTS + 8)
+    drifts = rows(table, SLOTS + 9)
+    for i in range(begin, end):
+        o = at(order, i)
+        a, b = at(edges, 2 * o), at(edges, 2 * o + 1)
+        ends[2 * i], ends[2 * i + 1] = a, b
+        x = load4(q, a)
+        u = load4(q, b) - x
+        store4(start, i, make4(lane4(x, 0), lane4(x, 1), lane4(x, 2), np.float32(0)))
+        store4(drifts, i, load4(drift, o))
+        store4(vector, i, make4(lane4(u, 0), lane4(u, 1), lane4(u, 2), dot4(u, u)))
+
+
+@phase_kernel
+def arrange_triangles(table, begin, end, iteration):
+    """Corners, motion, and four planes of the triangles in sorted order: their own, and outwards through the sides.
+
+    The planes are transposed: rows of x, y, z components and offsets, so that a point meets all four in three
+    multiply-adds. Triangles that are too thin for float32 have zeros: no point is far from them.
+    """
+    order, triangles, drift = ints(table, 7), ints(table, SLOTS), rows(table, SLOTS + 2)
+    q, settings = rows(table, SLOTS + 3), doubles(table, SLOTS + 5)
+    corners, planes, drifts = ints(table, SLOTS + 6), rows(table, SLOTS + 7), rows(table, SLOTS + 8)
+    rounding = np.float32(settings[ROUNDING])
+    zero = splat4(np.float32(0))
+    for i in range(begin, end):
+        o = at(order, i)
+        ia, ib, ic = at(triangles, 3 * o), at(triangles, 3 * o + 1), at(triangles, 3 * o + 2)
+        corners[3 * i], corners[3 * i + 1], corners[3 * i + 2] = ia, ib, ic
+        a = load4(q, ia)
+        u, v = load4(q, ib) - a, load4(q, ic) - a
+        ux, uy, uz, vx, vy, vz = lane4(u, 0), lane4(u, 1), lane4(u, 2), lane4(v, 0), lane4(v, 1), lane4(v, 2)
+        wx, wy, wz = vx - ux, vy - uy, vz - uz
+        uu, vv, ww = dot4(u, u), dot4(v, v), dot4(v - u, v - u)
+        longest = max(uu, vv, ww)
+        nx, ny, nz = cross(ux, uy, uz, vx, vy, vz)
+        norm = np.sqrt(nx * nx + ny * ny + nz * nz)
+        store4(planes, 5 * i, a)
+        room = np.float32(1e-4) * np.sqrt(longest) + rounding
+        store4(drifts, i, load4(drift, o) + make4(np.float32(0), np.float32(0), np.float32(0), room))
+        if norm <= np.float32(THIN) * longest:
+            for k in range(1, 5):
+                store4(planes, 5 * i + k, zero)
+            continue
+        nx, ny, nz = nx / norm, ny / norm, nz / norm
+        m1x, m1y, m1z = cross(ux, uy, uz, nx, ny, nz)  # out of the triangle, across the side from a to b
+        m2x, m2y, m2z = cross(wx, wy, wz, nx, ny, nz)
+        m3x, m3y, m3z = cross(nx, ny, nz, vx, vy, vz)
+        r1, r2, r3 = np.float32(1) / np.sqrt(uu), np.float32(1) / np.sqrt(ww), np.float32(1) / np.sqrt(vv)
+        store4(planes, 5 * i + 1, make4(nx, m1x * r1, m2x * r2, m3x * r3))
+        store4(planes, 5 * i + 2, make4(ny, m1y * r1, m2y * r2, m3y * r3))
+        store4(planes, 5 * i + 3, make4(nz, m1z * r1, m2z * r2, m3z * r3))
+        zero32 = np.float32(0)
+        store4(planes, 5 * i + 4, make4(zero32, zero32, -(m2x * ux + m2y * uy + m2z * uz) * r2, zero32))

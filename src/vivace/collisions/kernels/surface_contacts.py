@@ -1,0 +1,228 @@
+"""From pairs that may meet to contacts, each a plane that two points of surfaces must stay on their sides of.
+
+Reported is every pair that comes within reach in the step, but what says the same twice. Of the pairs that are
+described as they are at the start of the step,
+
+- an edge-edge pair counts only if its closest points are inside both edges, and these are not parallel: otherwise one
+  of the ends is a vertex whose pair with a triangle of the other edge is as near;
+- a vertex-triangle pair whose closest point is on a side or a corner counts only if that point is nearest among all
+  triangles around that side or corner (otherwise the vertex is nearer to one of those, and that pair is there for it),
+  and only for the first of these triangles.
+
+Pairs that meet on the way are all kept, but for edges that meet at an end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ...backends.cpu.executor import doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.simd import at, lane4, load4, make4, store4
+from .proximity import (
+    ALONG,
+    AT_START,
+    CORNER,
+    INSIDE,
+    LOST,
+    NONE,
+    ON_THE_WAY,
+    SIDE,
+    TOUCH,
+    UNSURE,
+    classify,
+    follow_pair,
+    length,
+    measure,
+    normal_of,
+)
+from .surface_boxes import EVERY, REACH, SMALLEST, THICKNESS
+
+REST_SHARE = 0.9  # neighbours at rest keep this share of their rest distance, if that is less than the thickness
+DOWNHILL = 0.01  # cosine beyond which the next triangle is nearer, and not only by rounding
+
+
+@njit(forceinline=True)
+def _relative(x, o, a, b, c):
+    """Points a, b, c of float32 rows, relative to point o; their differences are exact in float64."""
+    p, qa, qb, qc = load4(x, o), load4(x, a), load4(x, b), load4(x, c)
+    px, py, pz = np.float64(lane4(p, 0)), np.float64(lane4(p, 1)), np.float64(lane4(p, 2))
+    return (
+        *(np.float64(lane4(qa, 0)) - px, np.float64(lane4(qa, 1)) - py, np.float64(lane4(qa, 2)) - pz),
+        *(np.float64(lane4(qb, 0)) - px, np.float64(lane4(qb, 1)) - py, np.float64(lane4(qb, 2)) - pz),
+        *(np.float64(lane4(qc, 0)) - px, np.float64(lane4(qc, 1)) - py, np.float64(lane4(qc, 2)) - pz),
+    )
+
+
+@njit(forceinline=True)
+def _less(y, x):
+    return (
+        *(y[0] - x[0], y[1] - x[1], y[2] - x[2]),
+        *(y[3] - x[3], y[4] - x[4], y[5] - x[5]),
+        *(y[6] - x[6], y[7] - x[7], y[8] - x[8]),
+    )
+
+
+@njit(nogil=True)
+def _gap(is_edges, rest, bodies, o, a, b, c, thickness):
+    """The thickness, or less for features of one body that are nearer than that at rest."""
+    if at(bodies, o) != at(bodies, a if not is_edges else b):
+        return thickness
+    ox, oy, oz = rest[3 * o], rest[3 * o + 1], rest[3 * o + 2]
+    x = (
+        *(rest[3 * a] - ox, rest[3 * a + 1] - oy, rest[3 * a + 2] - oz),
+        *(rest[3 * b] - ox, rest[3 * b + 1] - oy, rest[3 * b + 2] - oz),
+        *(rest[3 * c] - ox, rest[3 * c + 1] - oy, rest[3 * c + 2] - oz),
+    )
+    _, z, _ = measure(is_edges, x)
+    return min(thickness, REST_SHARE * length(z))
+
+
+@njit(forceinline=True)
+def _touched(found, z, thickness):
+    """In the place of a gap, for a check: whether the pair touches on the way, or may."""
+    if found == LOST:
+        return 1.0
+    return 1.0 if found == ON_THE_WAY and length(z) <= 1.01 * TOUCH * thickness else 0.0
+
+
+@njit(forceinline=True)
+def _leads_nearer(q, v, z, from_x, from_y, from_z, j):
+    """Whether the way from the closest point to vertex j leads nearer to v; z leads to v."""
+    p, y = load4(q, v), load4(q, j)
+    wx = np.float64(lane4(y, 0)) - np.float64(lane4(p, 0)) - from_x
+    wy = np.float64(lane4(y, 1)) - np.float64(lane4(p, 1)) - from_y
+    wz = np.float64(lane4(y, 2)) - np.float64(lane4(p, 2)) - from_z
+    along = z[0] * wx + z[1] * wy + z[2] * wz
+    if along <= 0:
+        return False
+    return along * along > DOWNHILL**2 * (wx * wx + wy * wy + wz * wz) * (z[0] * z[0] + z[1] * z[1] + z[2] * z[2])
+
+
+@njit(nogil=True)
+def _is_nearest(q, v, corners, z, region, opposite, triangle, pointers, neighbours):
+    """Whether no triangle round the side or corner that v is closest to comes nearer to it."""
+    fx, fy, fz = -z[0], -z[1], -z[2]  # the closest point, relative to v
+    if region >= SIDE:
+        across = at(opposite, 3 * triangle + region - SIDE)
+        return across < 0 or not _leads_nearer(q, v, z, fx, fy, fz, across)
+    corner = corners[region - CORNER]
+    for e in range(at(pointers, corner), at(pointers, corner + 1)):
+        if _leads_nearer(q, v, z, fx, fy, fz, at(neighbours, e)):
+            return False
+    return True
+
+
+@njit(forceinline=True)
+def _slow(motion, o, a, b, c):
+    """At least the largest relative displacement of two of the points."""
+    return 2.0 * max(
+        np.float64(at(motion, o)), np.float64(at(motion, a)), np.float64(at(motion, b)), np.float64(at(motion, c))
+    )
+
+
+@njit(forceinline=True)
+def _write(vertices, coefficients, planes, w, o, a, b, c, k, n, gap):
+    vertices[4 * w], vertices[4 * w + 1], vertices[4 * w + 2], vertices[4 * w + 3] = o, a, b, c
+    store4(coefficients, w, make4(np.float32(k[0]), np.float32(k[1]), np.float32(k[2]), np.float32(k[3])))
+    store4(planes, w, make4(np.float32(n[0]), np.float32(n[1]), np.float32(n[2]), np.float32(gap)))
+
+
+@phase_kernel
+def touch_triangles(table, begin, end, iteration):
+    """Chunk by chunk, contacts of the vertex-triangle pairs."""
+    pairs, counts, triangles = ints(table, 0), longs(table, 1), ints(table, 2)
+    q, s, settings, rest, bodies = rows(table, 3), rows(table, 4), doubles(table, 5), doubles(table, 6), ints(table, 7)
+    vertices, coefficients, planes = ints(table, 8), rows(table, 9), rows(table, 10)
+    owner, opposite, pointers, neighbours = ints(table, 12), ints(table, 13), ints(table, 14), ints(table, 15)
+    motion, wanted = floats(table, 11), ints(table, 16)
+    thickness, reach, smallest = settings[THICKNESS], settings[REACH], settings[SMALLEST]
+    for chunk in range(begin, end):
+        capacity = pairs.shape[0] // (counts.shape[0] // 4)
+        first = chunk * capacity
+        w = first
+        for k in range(first, first + counts[8 * chunk]):
+            v, triangle = at(pairs, 2 * k), at(pairs, 2 * k + 1)
+            a, b, c = at(triangles, 3 * triangle), at(triangles, 3 * triangle + 1), at(triangles, 3 * triangle + 2)
+            if at(wanted, v) + at(wanted, a) + at(wanted, b) + at(wanted, c) == 0:
+                continue
+            x = _relative(q, v, a, b, c)
+            coefficient, z, region = measure(False, x)
+            found, time, d = classify(length(z), _slow(motion, v, a, b, c), thickness, reach), 0.0, x
+            if found == UNSURE:
+                d = _less(_relative(s, v, a, b, c), x)
+                found, time, coefficient, z, region = follow_pair(False, x, d, thickness, reach, coefficient, z, region)
+            if found == NONE:
+                continue
+            if found == AT_START and region != INSIDE and settings[EVERY] == 0:
+                if (at(owner, triangle) >> region) & 1 == 0:
+                    continue
+                if not _is_nearest(q, v, (a, b, c), z, region, opposite, triangle, pointers, neighbours):
+                    continue
+            n = normal_of(False, x, d, time, coefficient, z, smallest)
+            if n[0] == 0 and n[1] == 0 and n[2] == 0:
+                continue
+            if settings[EVERY] != 0:
+                gap = _touched(found, z, thickness)
+            else:
+                gap = _gap(False, rest, bodies, v, a, b, c, thickness)
+            _write(vertices, coefficients, planes, w, v, a, b, c, coefficient, n, gap)
+            w += 1
+        counts[8 * chunk + 2] = w - first
+
+
+@phase_kernel
+def touch_edges(table, begin, end, iteration):
+    """Chunk by chunk, contacts of the edge-edge pairs."""
+    pairs, counts, edges = ints(table, 0), longs(table, 1), ints(table, 2)
+    q, s, settings, rest, bodies = rows(table, 3), rows(table, 4), doubles(table, 5), doubles(table, 6), ints(table, 7)
+    vertices, coefficients, planes = ints(table, 8), rows(table, 9), rows(table, 10)
+    motion, wanted = floats(table, 11), ints(table, 12)
+    thickness, reach, smallest = settings[THICKNESS], settings[REACH], settings[SMALLEST]
+    for chunk in range(begin, end):
+        capacity = pairs.shape[0] // (counts.shape[0] // 4)
+        first = chunk * capacity
+        w = first
+        for k in range(first, first + counts[8 * chunk]):
+            e, f = at(pairs, 2 * k), at(pairs, 2 * k + 1)
+            a, b, c, d = at(edges, 2 * e), at(edges, 2 * e + 1), at(edges, 2 * f), at(edges, 2 * f + 1)
+            if at(wanted, a) + at(wanted, b) + at(wanted, c) + at(wanted, d) == 0:
+                continue
+            x = _relative(q, a, b, c, d)
+            coefficient, z, region = measure(True, x)
+            found, time, move = classify(length(z), _slow(motion, a, b, c, d), thickness, reach), 0.0, x
+            if found == UNSURE:
+                move = _less(_relative(s, a, b, c, d), x)
+                found, time, coefficient, z, region = follow_pair(
+                    True, x, move, thickness, reach, coefficient, z, region
+                )
+            if found == NONE:
+                continue
+            if region != INSIDE and (region != ALONG or found == AT_START) and settings[EVERY] == 0:
+                continue
+            n = normal_of(True, x, move, time, coefficient, z, smallest)
+            if n[0] == 0 and n[1] == 0 and n[2] == 0:
+                continue
+            if settings[EVERY] != 0:
+                gap = _touched(found, z, thickness)
+            else:
+                gap = _gap(True, rest, bodies, a, b, c, d, thickness)
+            _write(vertices, coefficients, planes, w, a, b, c, d, coefficient, n, gap)
+            w += 1
+        counts[8 * chunk + 2] = w - first
+
+
+@phase_kernel
+def gather(table, begin, end, iteration):
+    """Copy the chunks' contacts one after the other; vertex numbers are moved as if they were floats, bit by bit."""
+    counts, offsets = longs(table, 0), longs(table, 1)
+    vertices, coefficients, planes = rows(table, 2), rows(table, 3), rows(table, 4)
+    to_vertices, to_coefficients, to_planes = rows(table, 5), rows(table, 6), rows(table, 7)
+    capacity = vertices.shape[0] // (counts.shape[0] // 8)
+    for chunk in range(begin, end):
+        w = offsets[chunk]
+        for k in range(chunk * capacity, chunk * capacity + counts[8 * chunk + 2]):
+            store4(to_vertices, w, load4(vertices, k))
+            store4(to_coefficients, w, load4(coefficients, k))
+            store4(to_planes, w, load4(planes, k))
+            w += 1

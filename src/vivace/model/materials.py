@@ -1,0 +1,193 @@
+"""What bodies are made of, in SI units: each material turns a mesh into masses and constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+import numpy as np
+
+from ..constraints import ConstraintGroup, make_group
+from ..constraints.dihedral import angles
+from ..errors import InputError, UnknownNameError
+from ..mesh import Mesh
+from ..registry import Registry
+
+
+class Material(Protocol):
+    def masses(self, mesh: Mesh) -> np.ndarray:
+        """Mass of each vertex (kg)."""
+
+    def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
+        """What holds the body together."""
+
+
+MATERIALS: Registry[type] = Registry("material")
+BENDINGS = ("isometric", "dihedral")
+FLAT = 1e-7  # rad
+
+
+def _check(material: object, positive: tuple[str, ...]) -> None:
+    for item in fields(material):  # type: ignore[arg-type]
+        value = getattr(material, item.name)
+        if item.name == "bending":
+            if value not in BENDINGS:
+                raise UnknownNameError("bending", str(value), BENDINGS)
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+            raise InputError(f"{type(material).__name__}: {item.name} must be a finite number, not {value!r}")
+        if value < 0 or (value == 0 and item.name in positive):
+            wanted = "positive" if item.name in positive else "zero or positive"
+            raise InputError(f"{type(material).__name__}: {item.name} must be {wanted}, not {value!r}")
+
+
+def _share(n: int, elements: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+    """Each element gives its corners equal parts of its amount."""
+    k = elements.shape[1]
+    return np.bincount(elements.ravel(), np.repeat(amounts / k, k), minlength=n)
+
+
+@MATERIALS.register("cloth")
+@dataclass(frozen=True)
+class Cloth:
+    """A sheet: a spring for each edge, a hinge for each pair of triangles.
+
+    density  surface density (kg/m²)
+    stretch  stiffness of each spring (N/m)
+    bend     bending stiffness k of each hinge (N·m); 0 leaves the hinges out. The flexural rigidity of the sheet is 3 k
+             along the edges of a regular grid and up to 9 k across its diagonals: hinges are not isotropic
+    bending  "isometric" [bergou2006], or "dihedral", by the angle (position based solvers only)
+    """
+
+    density: float = 0.2
+    stretch: float = 1e4
+    bend: float = 1e-4
+    bending: str = "isometric"
+
+    def __post_init__(self) -> None:
+        _check(self, ("density", "stretch"))
+
+    def masses(self, mesh: Mesh) -> np.ndarray:
+        if not len(mesh.triangles):
+            raise InputError(f"cloth needs triangles, and mesh {mesh.name!r} has none; use Wire for edges alone")
+        return _share(mesh.n_vertices, mesh.triangles, self.density * mesh.triangle_areas())
+
+    def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
+        groups = [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
+        if self.bend > 0 and len(mesh.hinges):
+            groups.append(make_group(_bending(mesh, self.bending), mesh.vertices, mesh.hinges, self.bend))
+        return groups
+
+
+@MATERIALS.register("solid")
+@dataclass(frozen=True)
+class Solid:
+    """A volume of tetrahedra; for small strains the linear elastic solid of these moduli.
+
+    density         kg/m³
+    youngs_modulus  Pa
+    poisson_ratio   0 to 0.49; 0 needs no volume constraints, which makes a step cheaper
+    """
+
+    density: float = 1000.0
+    youngs_modulus: float = 1e5
+    poisson_ratio: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self, ("density", "youngs_modulus"))
+        if self.poisson_ratio > 0.49:
+            raise InputError(f"Solid: poisson_ratio must lie in 0 to 0.49, not {self.poisson_ratio!r}")
+
+    @property
+    def lame(self) -> tuple[float, float]:
+        """μ and λ (Pa)."""
+        e, nu = self.youngs_modulus, self.poisson_ratio
+        return e / (2 * (1 + nu)), e * nu / ((1 + nu) * (1 - 2 * nu))
+
+    def masses(self, mesh: Mesh) -> np.ndarray:
+        if not mesh.is_volumetric:
+            raise InputError(
+                f"a solid needs tetrahedra, and mesh {mesh.name!r} has none; use vivace.mesh.tetrahedralise, or Cloth"
+            )
+        return _share(mesh.n_vertices, mesh.tets, self.density * mesh.tet_volumes())
+
+    def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
+        mu, lam = self.lame
+        # μ ‖F - R‖² is μ ‖ε‖² for small strain ε; the volume term w/2 ‖F - G‖² is w/6 tr(ε)², so w = 3 λ gives λ/2 tr².
+        groups = [make_group("tet-strain", mesh.vertices, mesh.tets, mu)]
+        if lam > 0:
+            groups.append(make_group("tet-volume", mesh.vertices, mesh.tets, 3 * lam))
+        return groups
+
+
+@MATERIALS.register("jelly")
+@dataclass(frozen=True)
+class Jelly:
+    """A body as position based dynamics has it: a spring for each edge, a volume for each tetrahedron, and, if asked
+    for, bending of its surface [fratarcangeli2013, section 2]. For position based solvers only.
+
+    density  kg/m³
+    stretch  stiffness of each spring (N/m)
+    volume   resistance of each tetrahedron to a change of volume (Pa)
+    bend     bending stiffness of the surface (N·m); 0 leaves it out
+    """
+
+    density: float = 1000.0
+    stretch: float = 1e4
+    volume: float = 1e6
+    bend: float = 0.0
+    bending: str = "dihedral"
+
+    def __post_init__(self) -> None:
+        _check(self, ("density", "stretch"))
+
+    def masses(self, mesh: Mesh) -> np.ndarray:
+        if not mesh.is_volumetric:
+            raise InputError(
+                f"jelly needs tetrahedra, and mesh {mesh.name!r} has none; use vivace.mesh.tetrahedralise, or Cloth"
+            )
+        return _share(mesh.n_vertices, mesh.tets, self.density * mesh.tet_volumes())
+
+    def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
+        groups = [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
+        if self.bend > 0:
+            groups.append(make_group(_bending(mesh, self.bending), mesh.vertices, mesh.hinges, self.bend))
+        if self.volume > 0:
+            groups.append(make_group("volume", mesh.vertices, mesh.tets, self.volume))
+        return groups
+
+
+@MATERIALS.register("wire")
+@dataclass(frozen=True)
+class Wire:
+    """Edges alone: a spring for each, its mass shared by its two ends.
+
+    density  kg/m
+    stretch  stiffness of each spring (N/m)
+    """
+
+    density: float = 0.1
+    stretch: float = 1e4
+
+    def __post_init__(self) -> None:
+        _check(self, ("density", "stretch"))
+
+    def masses(self, mesh: Mesh) -> np.ndarray:
+        ends = mesh.vertices[mesh.edges]
+        lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
+        return _share(mesh.n_vertices, mesh.edges, self.density * lengths)
+
+    def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
+        return [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
+
+
+def default_material(mesh: Mesh) -> Material:
+    """What a mesh is made of when nobody says: a solid if it has tetrahedra, cloth if triangles, wire otherwise."""
+    return Solid() if mesh.is_volumetric else Cloth() if len(mesh.triangles) else Wire()
+
+
+def _bending(mesh: Mesh, bending: str) -> str:
+    """The kind of hinge for a mesh."""
+    if bending == "dihedral":
+        return "dihedral"
+    return "hinge" if np.abs(angles(mesh.vertices[mesh.hinges])).max(initial=0.0) < FLAT else "curved-hinge"

@@ -1,0 +1,203 @@
+"""A body ready to be simulated: vertices, masses, constraints, pins. Frozen; every change makes a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..checks import is_number
+from ..collisions.settings import Collisions, as_friction
+from ..constraints import ConstraintGroup, Role, make_group
+from ..errors import InputError
+from ..mesh import Mesh
+from .materials import Material, default_material
+
+EARTH = (0.0, -9.81, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Arrays that do not change during a simulation.
+
+        model = Model.of(mesh.cloth(100, 100), Cloth(density=0.2)).pin("top-corners")
+
+    masses     (n,) kg, all positive
+    groups     constraints, one group for each time they were added
+    gravity    (3,) m/s²
+    air        rate at which still air slows a vertex down (1/s)
+    viscosity  the damping force is viscosity (s) x stiffness x rate of change. It conserves linear momentum; being
+               linear, it also slows rigid rotation
+    collisions what it may touch: see `collide`
+    """
+
+    mesh: Mesh
+    masses: np.ndarray
+    groups: tuple[ConstraintGroup, ...]
+    gravity: np.ndarray
+    air: float = 0.0
+    viscosity: float = 0.0
+    collisions: Collisions | None = None
+
+    @classmethod
+    def of(
+        cls,
+        mesh: Mesh,
+        material: Material | None = None,
+        *,
+        gravity: ArrayLike = EARTH,
+        air: float = 0.0,
+        viscosity: float = 0.0,
+    ) -> Model:
+        """Make `mesh` of `material` (default: by the kind of its elements)."""
+        if not isinstance(mesh, Mesh):
+            raise InputError(f"a model is made of a Mesh (vivace.mesh.load, vivace.mesh.cloth, ...), not {mesh!r}")
+        material = default_material(mesh) if material is None else material
+        if isinstance(material, type) or not hasattr(material, "masses"):
+            raise InputError(f"a material is an instance such as Cloth() or Solid(), not {material!r}")
+        masses = np.asarray(material.masses(mesh), np.float64)
+        groups = tuple(material.constraints(mesh))
+        return cls(mesh, masses, groups, as_gravity(gravity), air, viscosity)
+
+    def __post_init__(self) -> None:
+        n = self.mesh.n_vertices
+        if self.masses.shape != (n,):
+            raise InputError(f"masses must have shape ({n},), not {self.masses.shape}")
+        bad = np.flatnonzero(~(np.isfinite(self.masses) & (self.masses > 0)))
+        if len(bad):
+            raise InputError(
+                f"every vertex needs a positive, finite mass; vertex {bad[0]} has {self.masses[bad[0]]} kg "
+                f"({len(bad)} such vertices)"
+            )
+        if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
+            raise InputError(f"gravity must be three finite numbers in m/s², not {self.gravity.tolist()}")
+        for name, unit in (("air", "1/s"), ("viscosity", "s")):
+            value = getattr(self, name)
+            if not is_number(value) or value < 0:
+                raise InputError(f"{name} damping must be finite and not negative, not {value!r} {unit}")
+        pinned, times = np.unique(self.pinned, return_counts=True)
+        if (times > 1).any():
+            raise InputError(f"vertex {pinned[np.argmax(times > 1)]} is pinned twice; move its target instead")
+        for name in ("masses", "gravity"):  # copies: the caller's own arrays stay as they are
+            array = getattr(self, name)
+            if array.flags.writeable or array.base is not None:
+                array = array.copy()
+                array.setflags(write=False)
+                object.__setattr__(self, name, array)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{len(group)} x {group.kind.name}" for group in self.groups)
+        return f"<Model of {self.mesh!r}: {parts or 'no constraints'}>"
+
+    @property
+    def n(self) -> int:
+        """How many vertices."""
+        return self.mesh.n_vertices
+
+    @cached_property
+    def pinned(self) -> np.ndarray:
+        """The pinned vertices, in the order of their targets."""
+        pins = [group.vertices[:, 0] for group in self.groups if group.kind.role is Role.TARGET]
+        found = np.concatenate(pins) if pins else np.zeros(0, np.int32)
+        found.setflags(write=False)
+        return found
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Where the pins hold them at first, (p, 3)."""
+        pins = [group.parameters for group in self.groups if group.kind.role is Role.TARGET]
+        return np.concatenate(pins) if pins else np.zeros((0, 3))
+
+    def constrain(self, name: str, vertices: ArrayLike, stiffness: ArrayLike, **options) -> Model:
+        """Add constraints of a registered type; see `vivace list constraints`."""
+        group = make_group(name, self.mesh.vertices, vertices, stiffness, **options)
+        return replace(self, groups=(*self.groups, group))
+
+    def collide(
+        self,
+        colliders: Iterable = (),
+        *,
+        thickness: float = 0.004,
+        friction: float | tuple[float, float] = 0.3,
+        itself: bool = True,
+        stiffness: float | None = None,
+        guard: bool = True,
+        sleep: float = 0.0,
+    ) -> Model:
+        """Let the body touch `colliders` (vivace.collisions) and, with `itself`, its own surface and other bodies.
+
+        `thickness`: the distance that contacts keep (m). `friction`: Coulomb's coefficient, or (static, kinetic).
+        `stiffness` of contacts in projective dynamics (N/m), see docs/collisions.md for the default; position based
+        solvers have none. `guard`: check after every solve that no surface has passed through another, and keep apart
+        what would; costs about as much as finding the contacts. `sleep`: a vertex in contact that a step would move by
+        less than this share of the thickness stays where it is [macklin2014], so that a heap comes to rest.
+        """
+        touching = tuple(colliders) if isinstance(colliders, Iterable) else (colliders,)
+        settings = Collisions(touching, thickness, as_friction(friction), itself, stiffness, guard, sleep)
+        return replace(self, collisions=settings)
+
+    def pin(
+        self,
+        where: str | Sequence[int] | np.ndarray,
+        *,
+        stiffness: float | None = None,
+        target: ArrayLike | None = None,
+    ) -> Model:
+        """Hold vertices (a group's name, or indices) at `target` (default: where they are at rest).
+
+        `target`: one position for all, or one for each: in the order of `where`, or of the vertices for a named group.
+        `stiffness` in N/m; by default 30 times the stiffest weight in the model.
+        """
+        index = self.mesh.select(where)
+        if not len(index):
+            raise InputError("there is nothing to pin: the selection is empty")
+        if target is not None:
+            try:
+                given = np.asarray(target, np.float64)
+            except (ValueError, TypeError):
+                raise InputError("pin targets must be numbers") from None
+            if given.shape == (len(index), 3) and not isinstance(where, str):
+                given = given[np.argsort(np.asarray(where), kind="stable")] if np.size(where) == len(index) else given
+            if given.shape not in ((3,), (len(index), 3)) or not np.isfinite(given).all():
+                raise InputError(f"pin targets must be finite, of shape (3,) or ({len(index)}, 3), not {given.shape}")
+            target = np.broadcast_to(given, (len(index), 3))
+        if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
+            raise InputError(f"a pin's stiffness must be positive, not {stiffness!r} N/m")
+        return self.constrain("pin", index, self.firm if stiffness is None else stiffness, target=target)
+
+    def stiffened(self, factor: float) -> Model:
+        """The same body, `factor` times as stiff: every constraint's weight is multiplied.
+
+        Pins become stiffer with it, so that beside them the body stays as soft as it was; they do not become softer,
+        because what holds a body need not give way when it is made of something softer.
+        """
+        if not is_number(factor) or not factor > 0:
+            raise InputError(f"a model is stiffened by a positive, finite factor, not {factor!r}")
+        return self if factor == 1 else replace(self, groups=tuple(_scaled(g, float(factor)) for g in self.groups))
+
+    @property
+    def firm(self) -> float:
+        """A stiffness (N/m) beside which all of the model is soft: 30 times the stiffest weight."""
+        return 30.0 * (max((group.stiffest for group in self.groups), default=0.0) or 1e3)
+
+
+def as_gravity(value: ArrayLike) -> np.ndarray:
+    """An array of numbers; a model checks that they are three, and finite."""
+    try:
+        return np.asarray(value, np.float64)
+    except (ValueError, TypeError):
+        raise InputError(f"gravity must be three finite numbers in m/s², not {value!r}") from None
+
+
+def _scaled(group: ConstraintGroup, factor: float) -> ConstraintGroup:
+    if group.kind.role is Role.TARGET and factor < 1:
+        return group
+    with np.errstate(over="ignore"):
+        weights = group.weights * factor
+    if not np.isfinite(weights).all():
+        raise InputError(f"{factor!r} times the stiffness of {group.kind.name!r} is beyond what float64 holds")
+    weights.setflags(write=False)
+    return replace(group, weights=weights)

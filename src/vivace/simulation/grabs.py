@@ -1,0 +1,105 @@
+"""Where pins hold vertices: the model's own pins, and those of a hand, which come and go while a simulation runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..checks import is_whole
+from ..constraints import CONSTRAINTS, ConstraintGroup
+from ..errors import InputError
+from ..model.model import Model
+
+
+class Held:
+    """A model without what is grabbed, what is grabbed of it, and the targets of both.
+
+    plain    the model without what is grabbed
+    model    the model with it: its free vertices that are grabbed have pins
+    targets  (p, 3) where the pins of `model` hold their vertices (m), in its order
+    """
+
+    def __init__(self, plain: Model):
+        self.plain = self.model = plain
+        self.targets = plain.targets.copy()
+        self._own = {vertex: row for row, vertex in enumerate(plain.pinned.tolist())}
+        self._grabbed: dict[int, int] = {}  # the row of its target, in the order of grabbing
+        self._home: dict[int, np.ndarray] = {}  # where pins that are grabbed had their targets
+
+    @property
+    def grabbed(self) -> tuple[int, ...]:
+        return tuple(self._grabbed)
+
+    def place_of(self, vertex: int) -> np.ndarray:
+        """Where a grabbed vertex is held."""
+        return self.targets[self._grabbed[vertex]]
+
+    def grab(self, vertices: Sequence[int], places: np.ndarray) -> None:
+        """Hold vertices at `places` (k, 3). `model` stays the same object unless one of them was free."""
+        new = [vertex for vertex in vertices if vertex not in self._grabbed]
+        for vertex in new:
+            row = self._own.get(vertex)
+            if row is not None:
+                self._home[vertex] = self.targets[row].copy()
+            self._grabbed[vertex] = -1 if row is None else row
+        if any(vertex not in self._own for vertex in new):
+            self._pin(dict(zip(vertices, places, strict=True)))
+        self.targets[[self._grabbed[vertex] for vertex in vertices]] = places
+
+    def release(self, vertices: Iterable[int]) -> None:
+        """Let go; pins of the model go back to where they held their vertex before."""
+        free = False
+        for vertex in vertices:
+            row = self._grabbed.pop(vertex)
+            if vertex in self._own:
+                self.targets[row] = self._home.pop(vertex)
+            else:
+                free = True
+        if free:
+            self._pin({})
+
+    def over(self, plain: Model) -> Held:
+        """The same hand on another model; pins that the two have in common keep the targets they were moved to."""
+        other = Held(plain)
+        before, after = self.plain.targets, plain.targets
+        for vertex, row in other._own.items():
+            old = self._own.get(vertex)
+            if old is not None and np.array_equal(before[old], after[row]):
+                other.targets[row] = self._home.get(vertex, self.targets[old])
+        if self._grabbed:
+            other.grab(self.grabbed, self.targets[list(self._grabbed.values())])
+        return other
+
+    def _pin(self, places: dict[int, np.ndarray]) -> None:
+        """A new model for what is grabbed; `places`: of those that have no target yet."""
+        loose = sorted(vertex for vertex in self._grabbed if vertex not in self._own)
+        where = [places[v] if self._grabbed[v] < 0 else self.targets[self._grabbed[v]] for v in loose]
+        self.targets = np.concatenate([self.targets[: len(self._own)], np.reshape(where, (-1, 3))])
+        self._grabbed.update((vertex, len(self._own) + k) for k, vertex in enumerate(loose))
+        self.model = _pinned(self.plain, loose, self.targets[len(self._own) :]) if loose else self.plain
+
+
+def _pinned(model: Model, vertices: list[int], targets: np.ndarray) -> Model:
+    """model.pin(vertices, target=targets) for what has been checked, in a third of the time: somebody is waiting."""
+    k = len(vertices)
+    parts = np.array(vertices, np.int32)[:, None], np.ones((k, 1, 1)), np.full(k, model.firm), targets.copy()
+    for array in parts:
+        array.setflags(write=False)
+    return replace(model, groups=(*model.groups, ConstraintGroup(CONSTRAINTS["pin"], *parts)))
+
+
+def as_vertices(what: object, n: int) -> list[int] | None:
+    """The vertices of a sequence of whole numbers from 0 to n - 1, each once; None if it is no such thing."""
+    if isinstance(what, np.ndarray):
+        what = what.tolist() if what.ndim == 1 else None
+    if not isinstance(what, Sequence) or isinstance(what, str) or not all(map(is_whole, what)):
+        return None
+    vertices = [int(vertex) for vertex in what]
+    if any(not 0 <= vertex < n for vertex in vertices):
+        return None
+    if len(set(vertices)) < len(vertices):
+        twice = next(vertex for k, vertex in enumerate(vertices) if vertex in vertices[:k])
+        raise InputError(f"vertex {twice} is in the sequence twice; give each once")
+    return vertices

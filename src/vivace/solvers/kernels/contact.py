@@ -1,0 +1,49 @@
+"""What contacts of both families of solvers share: their separation z = Σ a_k x_k, now and when a step began."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ...backends.cpu.executor import floats, ints, phase_kernel, rows
+from ...backends.cpu.simd import at, dot4, lane4, load4, make4, store4
+from ...constraints.kernels.gradients import xyz4
+
+ZERO = np.float32(0.0)
+
+
+@njit(inline="always")
+def separation(vertices, a, c, q):
+    """z of contact c, and the inverse mass it feels; a adds up to zero, so differences lose nothing."""
+    x0, x1 = load4(q, at(vertices, 4 * c)), load4(q, at(vertices, 4 * c + 1))
+    x2, x3 = load4(q, at(vertices, 4 * c + 2)), load4(q, at(vertices, 4 * c + 3))
+    a0, a1, a2, a3 = at(a, 4 * c), at(a, 4 * c + 1), at(a, 4 * c + 2), at(a, 4 * c + 3)
+    z = xyz4(a1 * (x1 - x0) + a2 * (x2 - x0) + a3 * (x3 - x0))
+    weight = a0 * a0 * lane4(x0, 3) + a1 * a1 * lane4(x1, 3) + a2 * a2 * lane4(x2, 3) + a3 * a3 * lane4(x3, 3)
+    return z, weight
+
+
+@phase_kernel
+def begin_contacts(table, begin, end, iteration):
+    """before = z at q; and gaps that are violated there already are lowered, to recover by so many metres a step."""
+    vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
+    q, recovery = rows(table, 6), floats(table, 7)[0]
+    for c in range(begin, end):
+        z, _ = separation(vertices, a, c, q)
+        plane = load4(planes, c)
+        gap = min(lane4(plane, 3), dot4(xyz4(plane), z) + recovery)
+        store4(planes, c, xyz4(plane) + make4(ZERO, ZERO, ZERO, gap))
+        store4(before, c, z)
+
+
+@phase_kernel
+def begin_walls(table, begin, end, iteration):
+    """The same for contacts with walls: z = x."""
+    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
+    q, recovery = rows(table, 6), floats(table, 7)[0]
+    for c in range(begin, end):
+        x = xyz4(load4(q, at(vertices, c)))
+        plane = load4(planes, c)
+        gap = min(lane4(plane, 3), dot4(xyz4(plane), x) + recovery)
+        store4(planes, c, xyz4(plane) + make4(ZERO, ZERO, ZERO, gap))
+        store4(before, c, x)

@@ -1,0 +1,76 @@
+"""Whole-vector work around the sweeps: predict, reorder, update, add up."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ...backends.cpu.executor import doubles, floats, ints, phase_kernel, rows
+from ...backends.cpu.simd import at, load4, store4
+
+
+@phase_kernel
+def clear(table, begin, end, iteration):
+    """Numbers to zero."""
+    values = doubles(table, 0)
+    for i in range(begin, end):
+        values[i] = 0.0
+
+
+@phase_kernel
+def load_rows(table, begin, end, iteration):
+    """Two vectors into visiting order."""
+    order, a, b = ints(table, 0), rows(table, 1), rows(table, 2)
+    to_a, to_b = rows(table, 3), rows(table, 4)
+    for i in range(begin, end):
+        o = at(order, i)
+        store4(to_a, i, load4(a, o))
+        store4(to_b, i, load4(b, o))
+
+
+@phase_kernel
+def store_rows(table, begin, end, iteration):
+    """One vector back from visiting order."""
+    order, a, to = ints(table, 0), rows(table, 1), rows(table, 2)
+    for i in range(begin, end):
+        store4(to, at(order, i), load4(a, i))
+
+
+@phase_kernel
+def copy_rows(table, begin, end, iteration):
+    """to = a"""
+    a, to = rows(table, 0), rows(table, 1)
+    for i in range(begin, end):
+        store4(to, i, load4(a, i))
+
+
+OFF = -1.0  # in the place of a history's count: nothing is recorded
+
+
+@njit(inline="always")
+def record(history, iteration, value):
+    """Append (iteration, value) to a history: its count, then pairs as long as there is room."""
+    count = history[0]
+    place = 1 + 2 * int(count)
+    if count >= 0.0 and place + 1 < history.shape[0]:
+        history[place] = iteration
+        history[place + 1] = value
+        history[0] = count + 1.0
+
+
+@phase_kernel
+def watch(table, begin, end, iteration):
+    """Add up |residual|² in a fixed order; the first sweep sets what later ones are compared with.
+
+    Nothing is asked for below the square of what float32 positions resolve (`limits[1]`), and nothing at all without a
+    tolerance (`limits[0]`).
+    """
+    square, monitor, limits, history = floats(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)
+    total = 0.0
+    for i in range(begin, end):
+        total += np.float64(square[i])
+    monitor[0] = total
+    record(history, iteration, total)
+    if iteration == 0:  # an infinite residual must not pass for a small one
+        asked = limits[0] > 0.0 and np.isfinite(total)
+        monitor[1] = max(limits[0] * limits[0] * total, limits[1]) if asked else -1.0

@@ -1,0 +1,42 @@
+"""Position based dynamics, one constraint after the other [mueller2007; fratarcangeli2013, section 2]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...backends.cpu.executor import Phase
+from ...collisions.contacts import Contacts
+from ...constraints import ConstraintGroup
+from ...energy.system import System
+from ..base import SOLVERS
+from .base import PositionalSolver
+from .contacts import Touching
+
+
+@SOLVERS.register("pbd")
+@dataclass(eq=False)
+class Pbd(PositionalSolver):
+    """Position based dynamics by serial Gauss-Seidel, in the order of the model: the paper's single core.
+
+    stiffness  None: compliance from the model's weights (XPBD); or the paper's stiffness, 0 to 1
+    bend       stiffness of bending, if `stiffness` is a number; None: the same
+    """
+
+    stiffness: float | None = None
+    bend: float | None = None
+
+    name = "pbd"
+
+    def arrange(self, groups: list[ConstraintGroup], system: System) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(np.arange(len(group)), np.array([0, len(group)])) for group in groups]
+
+    def iteration(self) -> list[Phase]:
+        return [phase for item in self.listed for phase in item.phases(self.q, serial=True)]
+
+    def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
+        touching = Touching(contacts, contacts.pairs, previous, self.q, self.threads)
+        everything = np.array([0, len(contacts.pairs)])
+        self.contact_phases = [*touching.in_place(everything, serial=True), *touching.against_walls()]
+        return [*self._phases, *self.contact_phases]

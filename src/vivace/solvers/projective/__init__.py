@@ -1,0 +1,1 @@
+"""Solvers of projective dynamics, and Newton's method on the same energy."""

@@ -1,0 +1,396 @@
+"""The levels of Newton's multigrid: rows, blocks and factors of each, and the phases that make and use them.
+
+The prolongations are those of the hierarchy for Y (`hierarchy`), scalars that act on x, y and z alike, with columns
+scaled so that their rows add up to one: then a coarse matrix can be kept in differences (`kernels.block_galerkin`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spl
+
+from ...backends.cpu.executor import SMALLEST_CHUNK, Phase, phase_kernel
+from ...colouring import colour
+from ...constraints.kernels.local import gather
+from ...constraints.kernels.rotation import local_rotations
+from ...constraints.kernels.volume import local_volumes
+from ...energy.kernels.assemble import add_stiffness, pair_springs, sort_rows, split_rows
+from ...energy.system import System
+from .hierarchy import LARGEST_DENSE, Hierarchy
+from .kernels.acceleration import BLOCK
+from .kernels.block_contacts import (
+    contact_forces,
+    contact_gains,
+    contact_products,
+    hold_ties,
+    turn_contacts,
+    turn_walls,
+    wall_forces,
+    wall_gains,
+    wall_products,
+)
+from .kernels.block_galerkin import (
+    SHIFT,
+    coarsen_turned,
+    coarsen_wrapped,
+    factor_turned,
+    factor_wrapped,
+    turn_springs,
+    turning_blocks,
+    volume_normals,
+    wrap_entries,
+)
+from .kernels.block_lists import corner_lists, loose_lists, mirrors, pair_lists, tie_lists
+from .kernels.block_multigrid import (
+    backward_turned,
+    backward_wrapped,
+    factor_dense,
+    forward_turned,
+    forward_wrapped,
+    left_turned,
+    left_wrapped,
+    product_turned,
+    product_wrapped,
+    solve_dense,
+)
+from .kernels.contact import pull_contacts, pull_walls
+from .kernels.linear import add_prolonged, restrict_rows
+from .layout import Layout
+
+WRAPPED = forward_wrapped, left_wrapped, backward_wrapped
+TURNED = forward_turned, left_turned, backward_turned
+SOLID = local_rotations, local_volumes
+PADDED = 4  # springs are turned in fours
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(eq=False)
+class BlockLevel:
+    """One matrix: rows in the order of their colours without the diagonal, its blocks, ties and factors."""
+
+    at: np.ndarray
+    middle: np.ndarray
+    j: np.ndarray
+    pointers: np.ndarray
+    turned: bool = False  # the form of its blocks, see `kernels.block_multigrid`
+    down: tuple[Triple, Triple] | None = None  # P to the level below, and Pᵀ
+
+    def __post_init__(self) -> None:
+        self.n = len(self.middle)
+        self.mirror = mirrors(self.at, self.j[: self.at[-1]])
+        entries = len(self.mirror) + 1  # the last is nobody's, where padding is written to
+        self.blocks = np.zeros(((1 if self.turned else 3) * entries, 4), np.float32)
+        self.ties, self.factors = (np.zeros((2 * self.n, 4), np.float32) for _ in range(2))
+
+    @cached_property
+    def vectors(self) -> tuple[np.ndarray, np.ndarray]:
+        """r and e of a coarse level."""
+        return np.zeros((self.n, 4), np.float32), np.zeros((self.n, 4), np.float32)
+
+    def factor_phase(self) -> Phase:
+        """Factors of the diagonal blocks, from wrapped ones."""
+        shift = np.array([SHIFT], np.float32)
+        return Phase(factor_wrapped, (self.at, self.blocks, self.ties, self.factors, shift), 0, self.n)
+
+    def sweeps(self, r: np.ndarray, e: np.ndarray, left: np.ndarray) -> tuple[list[Phase], Phase, list[Phase]]:
+        """Forward from zero, what that leaves, backward. Small levels are not worth a wait between colours."""
+        forward, rest, backward = TURNED if self.turned else WRAPPED
+        arrays = (self.at, self.middle, self.j, self.blocks, self.factors, r, e, left)
+        colours = [(int(a), int(b)) for a, b in pairwise(self.pointers)]
+        small = self.n < 4 * SMALLEST_CHUNK
+        if small:
+            colours = [(0, self.n)]
+        return (
+            [Phase(forward, arrays, *colour, serial=small) for colour in colours],
+            Phase(rest, arrays, 0, self.n, serial=small),
+            [Phase(backward, arrays, *colour, serial=small) for colour in reversed(colours)],
+        )
+
+
+class BlockLevels:
+    """All levels over a layout: `set_up` makes H at layout.q and all that follows from it; `cycle` is e ≈ H⁻¹ r.
+
+    `local` must have been walked at the same positions: tetrahedra leave their rotations in shares. It is what the
+    layout's local phases are, with the forces of contacts in the place of their right-hand sides, and goes with `tie`.
+    """
+
+    def __init__(self, layout: Layout, pointers: np.ndarray, hierarchy: Hierarchy, seed: int):
+        self.layout = layout
+        rest, w, wl = (_entries(layout, values) for values in _split(layout))
+        turned = not _solids(layout)
+        self.fine = BlockLevel(*layout.matrix[:3], pointers, turned)
+        self.levels = [self.fine]
+        self.tie = layout.tie.copy()  # without contacts
+        forces = {pull_contacts: contact_forces, pull_walls: wall_forces}
+        self.local = [replace(phase, kernel=forces.get(phase.kernel, phase.kernel)) for phase in layout.local_phases]
+        self.set_up = self._hold()
+        self.set_up += self._turned(rest, w, wl) if turned else self._wrapped(rest, w, wl)
+        moving = w > 0 if turned else np.ones(len(w), bool)
+        order = np.arange(layout.n)
+        for p in _prolongations(hierarchy):
+            order, phases = self._coarsen(sp.csr_array(p[order]), rest, moving, symmetric=turned, seed=seed)
+            self.set_up += phases
+            moving = np.ones(len(self.levels[-1].mirror), bool)
+        last = self.levels[-1]
+        self._dense: tuple[np.ndarray, ...] = ()
+        if len(self.levels) > 1 and last.n <= LARGEST_DENSE:
+            size = 3 * last.n
+            self._dense = np.zeros(size * size), np.zeros(size + 1), np.zeros(size)
+            arrays = (last.at, last.j, last.blocks, last.ties, *self._dense)
+            self.set_up.append(Phase(factor_dense, arrays, 0, 1, serial=True))
+
+    def load_ties(self, system: System) -> None:
+        """Take the ties of a system, which has no contacts."""
+        self.tie[:] = system.tie[self.layout.order]
+
+    # --- contacts -----------------------------------------------------------------------------------------------------
+
+    def _hold(self) -> list[Phase]:
+        """Ties of the finest level: what holds a vertex, and contacts at layout.q."""
+        layout, stage = self.layout, self.layout.contacts
+        nothing = np.zeros(layout.n + 1, np.int32), np.zeros((1, 4), np.float32)
+        self._slots = nothing if stage is None else (stage.slot_at, stage.slots)
+        held = Phase(hold_ties, (self.tie, *self._slots, self.fine.ties), 0, layout.n)
+        if stage is None:
+            return [held]
+        self._pairs, self._walls = (np.zeros((stage.room, 4), np.float32) for _ in range(2))
+        return [
+            Phase(turn_contacts, (*stage.pairs, self._pairs), 0, stage.room),
+            Phase(turn_walls, (*stage.walls, self._walls), 0, stage.room),
+            held,
+        ]
+
+    def _contact_products(self, p: np.ndarray) -> list[Phase]:
+        stage = self.layout.contacts
+        if stage is None:
+            return []
+        kinds = (contact_products, stage.pairs, self._pairs), (wall_products, stage.walls, self._walls)
+        return [
+            Phase(kernel, (*table[:2], table[6], p, stage.slots, table[9], rows), 0, stage.room)
+            for kernel, table, rows in kinds
+        ]
+
+    # --- the finest level ---------------------------------------------------------------------------------------------
+
+    def _take_pairs(self, w: np.ndarray, wl: np.ndarray) -> np.ndarray:
+        """Keep the ends and w l of all pairs with springs; returns their entries above the diagonal."""
+        fine = self.fine
+        rows = np.repeat(np.arange(fine.n, dtype=np.int32), np.diff(fine.at))
+        entry = np.flatnonzero((w > 0) & (fine.j[: len(rows)] > rows)).astype(np.int32)
+        self.pairs, self.pull = (_padded(rows[entry], 0), _padded(fine.j[entry], 0)), _padded(wl[entry], 0)
+        return entry
+
+    def _turned(self, rest: np.ndarray, w: np.ndarray, wl: np.ndarray) -> list[Phase]:
+        """Springs and scalars alone: pairs with springs change, the others are what they are."""
+        fine = self.fine
+        fine.blocks[:-1, 3] = rest
+        entry, nobody = self._take_pairs(w, wl), len(fine.mirror)
+        arrays = (
+            *self.pairs,
+            *(_padded(entry, nobody), _padded(fine.mirror[entry], nobody)),
+            *(_padded(w[entry], 0), self.pull, _padded(rest[entry], 0)),
+            *(self.layout.q, fine.blocks),
+        )
+        rows = np.repeat(np.arange(fine.n), np.diff(fine.at))
+        still = np.bincount(rows, np.where(w > 0, 0.0, rest), minlength=fine.n).astype(np.float32)
+        spring_at = np.concatenate([[0], np.cumsum(np.bincount(rows[w > 0], minlength=fine.n))]).astype(np.int32)
+        springs = np.flatnonzero(w > 0).astype(np.int32)
+        factors = (spring_at, springs, fine.blocks, fine.ties, still, fine.factors)
+        return [Phase(turn_springs, arrays, 0, len(self.pull)), Phase(factor_turned, factors, 0, fine.n)]
+
+    def _wrapped(self, rest: np.ndarray, w: np.ndarray, wl: np.ndarray) -> list[Phase]:
+        """Tetrahedra as well."""
+        fine, layout = self.fine, self.layout
+        self._take_pairs(w, wl)
+        tables = _solids(layout)
+        turned = [arrays for kernel, arrays in tables if kernel is local_rotations]
+        kept = [arrays for kernel, arrays in tables if kernel is local_volumes]
+        none = np.zeros(0, np.int32)
+        vertices = [np.concatenate([none, *(t[0] for t in part)]).reshape(-1, 4) for part in (turned, kept)]
+        slots = np.concatenate([none, *(t[4] for t in turned)]).reshape(-1, 4)
+        weights = np.concatenate([np.zeros(0, np.float32), *(t[2] for t in turned)])
+        scales = np.divide(0.5, weights, where=weights > 0, out=np.zeros_like(weights))
+        shares = next(phase.arrays for phase in layout.local_phases if phase.kernel is gather)[1]
+        normals = np.zeros((vertices[1].size, 4), np.float32)
+        places = np.arange(vertices[1].size, dtype=np.int32).reshape(-1, 4)
+        phases, first = [], 0
+        for table in kept:
+            count = len(table[2])
+            part = normals[4 * first : 4 * (first + count)]
+            phases.append(Phase(volume_normals, (*table[:3], layout.q, part), 0, count))
+            first += count
+        corners = (fine.at, fine.j[: len(fine.mirror)])
+        arrays = (
+            *(fine.at, fine.middle, fine.j, fine.mirror, rest, w, wl, layout.q, fine.blocks),
+            *(*corner_lists(*corners, vertices[0], slots, scales), shares),
+            *(*corner_lists(*corners, vertices[1], places, np.zeros(len(places), np.float32))[:3], normals),
+        )
+        return [*phases, Phase(wrap_entries, arrays, 0, fine.n), fine.factor_phase()]
+
+    def judging(self, q_old: np.ndarray) -> tuple[list[Phase], list[np.ndarray]]:
+        """What the trapezium rule leaves out of the energy of springs and contacts: phases, and sums in blocks."""
+        q, stage = self.layout.q, self.layout.contacts
+        sums = [np.zeros(-(-len(self.pull) // BLOCK))]
+        arrays = (*self.pairs, self.pull, q, q_old, sums[0])
+        phases = [Phase(turning_blocks, arrays, 0, len(self.pull), grain=BLOCK)]
+        if stage is not None:
+            for kernel, table in ((contact_gains, stage.pairs), (wall_gains, stage.walls)):
+                sums.append(np.zeros(-(-stage.room // BLOCK)))
+                judged = (*table[:3], table[5], q, q_old, table[9], sums[-1], np.array([BLOCK], np.int32))
+                phases.append(Phase(kernel, judged, 0, stage.room, grain=BLOCK))
+        return phases, sums
+
+    def product(self, r: np.ndarray, p: np.ndarray, hp: np.ndarray, partial: np.ndarray) -> list[Phase]:
+        """H p, p·r and p·Hp."""
+        fine = self.fine
+        kernel = product_turned if fine.turned else product_wrapped
+        arrays = (fine.at, fine.j, fine.blocks, self.tie, r, p, hp, partial, *self._slots)
+        return [*self._contact_products(p), Phase(kernel, arrays, 0, fine.n, grain=BLOCK)]
+
+    # --- the others ---------------------------------------------------------------------------------------------------
+
+    def _coarsen(
+        self, p: sp.csr_array, rest: np.ndarray, moving: np.ndarray, *, symmetric: bool, seed: int
+    ) -> tuple[np.ndarray, list[Phase]]:
+        """Add a level below the last. `p`: rows as the last's; returns the order of its columns, and phases.
+
+        `moving`: entries of the last level that change; the others are scalars, `rest`, whose part is made now.
+        """
+        above = self.levels[-1]
+        order, pointers, at, middle, j = _pattern(above, p, seed)
+        p = sp.csr_array(p[:, order])
+        p.sort_indices()
+        here = BlockLevel(at, middle, j, pointers)
+        triple = _triple(p)
+        above.down = triple, _triple(sp.csr_array(p.T))
+        sums = np.asarray(p.sum(axis=1)).ravel()
+        wide = triple[0], triple[1], p.data
+        fine, coarse = (above.at, above.middle, above.j, above.mirror), (here.at, here.j)
+        lists = [
+            *pair_lists(*fine, moving, *wide, *coarse, symmetric),
+            *tie_lists(*wide, *coarse),
+            *_triple(sp.csr_array((sp.diags_array(sums) @ p).T)),
+            *loose_lists(*fine[:3], *wide, sums, here.n),
+        ]
+        arrays = (here.at, here.middle, here.mirror, here.blocks, here.ties, *lists, above.blocks, above.ties)
+        kernel = coarsen_wrapped
+        if above.turned:
+            starts, number, weight = pair_lists(*fine, ~moving, *wide, *coarse, True)
+            owner = np.repeat(np.arange(len(here.mirror)), np.diff(starts))
+            still = np.bincount(owner, weight * rest[number].astype(np.float64), minlength=len(here.mirror) + 1)
+            kernel, arrays = coarsen_turned, (*arrays, still.astype(np.float32))
+        self.levels.append(here)
+        return order, [Phase(kernel, arrays, 0, here.n), here.factor_phase()]
+
+    def cycle(self, r: np.ndarray, e: np.ndarray) -> list[Phase]:
+        """One V-cycle: e ≈ H⁻¹ r."""
+        return self._cycle(0, r, e)
+
+    def _cycle(self, depth: int, r: np.ndarray, e: np.ndarray) -> list[Phase]:
+        level, left = self.levels[depth], np.zeros_like(r)
+        if depth == len(self.levels) - 1 and self._dense:
+            arrays = (level.at, level.middle, level.j, level.blocks, level.factors, r, e, *self._dense)
+            return [Phase(solve_dense, arrays, 0, 1, serial=True)]
+        forward, rest, backward = level.sweeps(r, e, left)
+        if level.down is None:
+            return [*forward, *backward]
+        below, (prolong, restrict) = self.levels[depth + 1], level.down
+        return [
+            *forward,
+            rest,
+            Phase(restrict_rows, (*restrict, left, below.vectors[0]), 0, below.n),
+            *self._cycle(depth + 1, *below.vectors),
+            Phase(add_prolonged, (*prolong, below.vectors[1], e), 0, level.n),
+            *backward,
+        ]
+
+
+def _split(layout: Layout) -> tuple[np.ndarray, ...]:
+    """Entries of Y off the diagonal (mesh order): without what has blocks of its own; springs' w; springs' w l."""
+    system, off = layout.system, layout.system.off
+
+    def total(groups, weights) -> np.ndarray:
+        values, diagonal = np.zeros(off.nnz), np.zeros(system.n)
+        for group, weight in zip(groups, weights, strict=True):
+            add_stiffness(off.indptr, off.indices, values, diagonal, group.vertices, group.operator, weight)
+        return values
+
+    springs, tets = system.springs, [g for g in system.projected if g.kind.kernel in SOLID]
+    w = total(springs, [g.weights for g in springs])
+    wl = total(springs, [g.weights * g.parameters[:, 0] for g in springs])
+    own = w + total(tets, [g.weights for g in tets])
+    rest = off.data - own
+    rest[np.abs(rest) <= 1e-12 * np.abs(own)] = 0.0  # rounding noise of the subtraction
+    return rest, w, wl
+
+
+def _entries(layout: Layout, values: np.ndarray) -> np.ndarray:
+    """-values in the order of the layout's rows, float32."""
+    off, none = layout.system.off, np.zeros(0)
+    at, other, _ = pair_springs(layout.n, np.zeros((0, 2), np.int32))
+    limits = np.array([0, off.nnz], np.int64)
+    rows = split_rows(layout.order, layout.rank, off.indptr, off.indices, values, at, other, none, none, limits)
+    sort_rows(*rows[4:])
+    return rows[6][: rows[4][-1]]
+
+
+def _solids(layout: Layout) -> list[tuple[phase_kernel, tuple[np.ndarray, ...]]]:
+    """The local passes of tetrahedra that have blocks of their own, and their tables."""
+    return [(phase.kernel, phase.arrays) for phase in layout.local_phases if phase.kernel in SOLID]
+
+
+def _prolongations(hierarchy: Hierarchy) -> list[sp.csr_array]:
+    """P of every level with rows that add up to one (or are empty), in the hierarchy's own orders, float64.
+
+    PyAMG's P reproduces a near-null vector of the level above from one of the level below, P c = b: dividing rows by b
+    and multiplying columns by c makes both of them one.
+    """
+    if hierarchy.down is None:
+        return []
+    triples = [hierarchy.down[0], *(level.prolong for level in hierarchy.levels[:-1])]
+    out, b = [], np.ones(len(triples[0][0]) - 1)
+    for (at, j, a), level in zip(triples, hierarchy.levels, strict=True):
+        p = sp.csr_array((a.astype(np.float64), j, at), (len(b), level.n))
+        c, _ = spl.cg(p.T @ p, p.T @ b, rtol=1e-12, maxiter=200)
+        usual = np.median(c)
+        c = np.where(c > 0.1 * usual, c, usual) if np.isfinite(c).all() and usual > 0 else np.ones(level.n)
+        p = sp.csr_array(sp.diags_array(1.0 / b) @ p @ sp.diags_array(c))
+        sums = np.asarray(p.sum(axis=1)).ravel()
+        near = np.abs(sums - 1.0) < 1e-3
+        out.append(sp.csr_array(sp.diags_array(np.where(near, 1.0 / np.where(near, sums, 1.0), 1.0)) @ p))
+        b = c
+    return out
+
+
+def _pattern(level: BlockLevel, p: sp.csr_array, seed: int) -> tuple[np.ndarray, ...]:
+    """Who is whose neighbour below: an order by colours, the colours' pointers, rows, middle, columns."""
+    entries = np.ones(len(level.mirror))
+    near = sp.csr_array((entries, level.j[: len(entries)], level.at), (level.n, level.n)) + sp.eye_array(level.n)
+    ones = sp.csr_array((np.ones(p.nnz), p.indices, p.indptr), p.shape)
+    full = sp.csr_array(ones.T @ near @ ones)
+    off = sp.csr_array(full - sp.diags_array(full.diagonal()))
+    off.eliminate_zeros()
+    off.sort_indices()
+    indptr, indices = off.indptr.astype(np.int32), off.indices.astype(np.int32)
+    order, pointers = colour(indptr, indices, "greedy", seed=seed, check=False).order()
+    off = sp.csr_array(off[order][:, order])
+    off.sort_indices()
+    at, j = off.indptr.astype(np.int32), off.indices.astype(np.int32)
+    return order, pointers, at, sort_rows(at, j, np.ones(len(j), np.float32)), j
+
+
+def _triple(p: sp.csr_array) -> Triple:
+    p.sort_indices()
+    return p.indptr.astype(np.int32), p.indices.astype(np.int32), p.data.astype(np.float32)
+
+
+def _padded(values: np.ndarray, fill: int) -> np.ndarray:
+    """With a multiple of four entries."""
+    out = np.full(-(-len(values) // PADDED) * PADDED, fill, values.dtype)
+    out[: len(values)] = values
+    return out

@@ -1,0 +1,178 @@
+"""Contacts in the layout of projective dynamics: right-hand sides that are computed with the projections.
+
+Contacts come and go, and phases hold addresses; so there is room for a number of contacts, and what is not used is
+skipped. Only those that the prediction violates take part: the others would hold their vertices back for nothing.
+
+A contact is a spring, and a step begins where the prediction has pressed it, by g h² at least. With springs as stiff as
+cloth (Y_ii is some 1e5 times m/h²) that energy is a hundred thousand times what the vertex had in motion, and what a
+few rounds leave of it comes back as velocity: cloth that lands crumples. So for solvers that move everything at once
+contacts are 300 times as stiff as a vertex's inertia, m/h². The rest is carried by forces that are remembered: a step
+begins with the force N that held a vertex before its wall when the last one ended, which is a plane raised by N/w, and
+with its friction T, a place to stick to that is moved by T/w. This is the method of multipliers [nocedal2006, section
+17.3] with one update a step, and more where a step leaves vertices behind their walls, because something has pulled
+at them (`press`). What rests neither sinks in nor creeps, under any load; and what hits a wall is given back a
+three-hundredth of its speed.
+
+For solvers that sweep over vertices contacts are as stiff as the vertices, and nothing is remembered: softer, and a few
+sweeps would not feel them; and the forces that a few sweeps end with are not those that hold anything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...backends.cpu.executor import Job, Phase
+from ...collisions.contacts import Contacts, PairContacts
+from ...constraints.kernels.local import gather
+from ...energy.kernels.assemble import list_corners
+from ..kernels.contact import begin_contacts
+from .kernels.contact import (
+    any_behind,
+    keep_out,
+    press_walls,
+    pull_contacts,
+    pull_walls,
+    remember_walls,
+    take_walls,
+)
+
+NEVER = 2**40  # rounds
+DEEP = 1.0  # times the depth that recovers in a step: vertices that are further behind their walls renew the forces
+
+
+class ContactStage:
+    """base = before + what contacts add. `rank`: where each vertex of the mesh stands in the layout.
+
+    `remembers`: forces of walls are kept from step to step.
+    `room`: contacts that fit; `full` is set when there were more, and the layout has to be made anew with more room.
+    `pairs`, `walls`: tables of the passes over them (`kernels.contact`), which leave something for each of a contact's
+    vertices in `slots`; those of vertex i begin at `slot_at[i]`.
+    """
+
+    def __init__(
+        self,
+        rank: np.ndarray,
+        q: np.ndarray,
+        before: np.ndarray,
+        base: np.ndarray,
+        room: int,
+        threads: int,
+        *,
+        remembers: bool,
+    ):
+        self.rank, self.room, self.threads, self._q, self._remembers = rank, room, threads, q, remembers
+        self.touched = self.full = False
+        self._near: tuple[np.ndarray, np.ndarray] = np.zeros(0, np.int32), np.zeros((0, 4), np.float32)
+        n, corners = len(rank), 5 * room
+        self.slot_at, self.slots = np.zeros(n + 1, np.int32), np.zeros((corners, 4), np.float32)
+        self._pairs, self._walls = self._arrays(4), self._arrays(1)
+        self._keys = np.zeros(room, np.int64)
+        self._forces, self._places = (np.zeros((room, 4), np.float32) for _ in range(2))
+        self.pressing = np.array([NEVER, 0])  # rounds after which forces may be renewed in a step; whether they were
+        self._deep = np.zeros(1, np.float32)
+        self.forget()
+        self.pairs, self.walls = ((*arrays[:7], q, self.slots, arrays[7]) for arrays in (self._pairs, self._walls))
+        self.phases = [
+            Phase(pull_contacts, self.pairs, 0, room),
+            Phase(pull_walls, self.walls, 0, room),
+            Phase(gather, (self.slot_at, self.slots, before, base), 0, n),
+        ]
+
+    def _arrays(self, corners: int) -> tuple[np.ndarray, ...]:
+        room, size = self.room, corners * self.room
+        rows = (np.zeros((room, 4), np.float32) for _ in range(2))
+        friction, weights = np.zeros(2 * room, np.float32), np.zeros(room, np.float32)
+        slots, count = np.zeros(size, np.int32), np.zeros(1, np.int64)
+        return (np.zeros(size, np.int32), np.zeros(size, np.float32), *rows, friction, weights, slots, count)
+
+    def load(
+        self, contacts: Contacts, previous: np.ndarray, start: np.ndarray, diagonal: np.ndarray, stiffness: float | None
+    ) -> np.ndarray | None:
+        """Take the contacts of a step; returns what they add to the diagonal (n,), None if nothing has changed.
+
+        `diagonal`: the stiffness that a contact has by default, for each vertex of the mesh.
+        """
+        walls, pairs = contacts.walls, self._active(contacts.pairs, start)
+        self._deep[0] = DEEP * contacts.recovery
+        added, lowered = np.zeros(len(self.rank)), np.empty_like(walls.planes)
+        to = self._walls
+        soft = -1.0 if stiffness is None else float(stiffness)
+        count = take_walls(
+            *(walls.vertices, walls.planes, walls.friction, walls.keys, *self._held, self.rank, previous, start),
+            *(diagonal, soft, np.float32(contacts.recovery), to[0], to[2], to[3], to[4], to[5], self._keys),
+            *(self._places, lowered, added),
+        )
+        self._near = self.rank[walls.vertices], lowered
+        touching = count > 0 or len(pairs[0]) > 0
+        if not self.touched and not touching:
+            return None
+        self.touched, self.full = touching, max(count, len(pairs[0])) > self.room
+        to[7][0] = count = min(count, self.room)
+        corners = self._load_pairs(pairs, previous, diagonal, stiffness, contacts.recovery, added)
+        starts, _, places = list_corners(np.concatenate([corners, to[0][:count]]), len(self.rank))
+        self.slot_at[:] = starts
+        self._pairs[6][: len(corners)] = places[: len(corners)]
+        to[6][:count] = places[len(corners) :]
+        return added
+
+    def _load_pairs(self, found, previous, diagonal, stiffness, recovery, added) -> np.ndarray:
+        """Take the contacts between surfaces, adding to `added`; returns their corners in the order of the layout."""
+        arrays, (vertices, a, planes, friction) = self._pairs, found
+        arrays[7][0] = count = min(len(vertices), self.room)
+        if not count:
+            return np.zeros(0, np.int32)
+        vertices, a = vertices[:count], np.abs(a[:count])
+        reach = a.sum(axis=1, keepdims=True)
+        weights = (a / reach * diagonal[vertices]).sum(axis=1) if stiffness is None else np.full(count, stiffness)
+        arrays[0][: vertices.size], arrays[1][: a.size] = self.rank[vertices].ravel(), found[1][:count].ravel()
+        arrays[2][:count], arrays[4][: 2 * count] = planes[:count], friction[:count].ravel()
+        arrays[5][:count] = weights
+        flat, rate = np.ascontiguousarray(vertices.ravel()), np.array([recovery], np.float32)
+        table = (flat, arrays[1], arrays[2], arrays[3], arrays[4], arrays[4], previous, rate)
+        Job([Phase(begin_contacts, table, 0, count)], self.threads).run()
+        majorant = weights[:, None] * a * reach
+        added += np.bincount(vertices.ravel(), majorant.ravel(), minlength=len(added))
+        return self.rank[vertices].ravel()
+
+    def press(self, r: np.ndarray) -> list[Phase]:
+        """Renew the forces of walls, if they do not hold, and with them the residual r."""
+        table = (*self.walls, self._places, self.pressing, self._deep, r)
+        return [Phase(press_walls, table, 0, self.room, serial=True)] if self._remembers else []
+
+    def is_deep(self) -> bool:
+        """Whether some vertex is behind its wall by more than a little."""
+        walls, count = self.walls, int(self.walls[9][0])
+        return bool(any_behind(walls[0], walls[2], self._places, self._q, count, self._deep[0]))
+
+    def forget(self) -> None:
+        """Begin the next step without remembered forces."""
+        # contacts that held something when the last step ended, and what they held it with
+        self._held: tuple[np.ndarray, np.ndarray] = self._keys[:0].copy(), self._forces[:0].copy()
+
+    def take_over(self, other: ContactStage) -> None:
+        """Go on with the forces that another stage of the same vertices remembers."""
+        self._held = other._held
+
+    def remember(self) -> None:
+        """Keep what contacts hold their vertices with: the next step begins with it."""
+        count = int(self._walls[7][0]) if self._remembers else 0
+        if count:
+            Job([Phase(remember_walls, (*self.walls, self._forces), 0, count)], 1).run()
+        self._held = self._keys[:count].copy(), self._forces[:count].copy()
+
+    def keep_out(self) -> list[Phase]:
+        """After the last sweep: nothing ends behind a wall, however few there were [fratarcangeli2018, section 2.3].
+
+        Walls that the first guess stayed before are no exception: neighbours may have pulled a vertex into them.
+        """
+        count = np.array([len(self._near[0])], np.int64)
+        return [Phase(keep_out, (*self._near, self._q, count), 0, int(count[0]), serial=True)] if count[0] else []
+
+    @staticmethod
+    def _active(listed: PairContacts, start: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Contacts that `start` violates: vertices (c, 4), coefficients (c, 4), planes, friction."""
+        if not len(listed):
+            return listed.vertices, listed.coefficients, listed.planes, listed.friction
+        z = np.einsum("ck,ckx->cx", listed.coefficients, start[listed.vertices, :3])
+        some = np.einsum("cx,cx->c", z, listed.planes[:, :3]) < listed.planes[:, 3]
+        return listed.vertices[some], listed.coefficients[some], listed.planes[some], listed.friction[some]

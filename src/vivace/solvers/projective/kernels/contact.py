@@ -1,0 +1,200 @@
+"""Contacts: a separation z = Σ a_k x_k that must not get below a gap along a normal, with Coulomb's friction.
+
+Position based solvers treat them as projected Gauss-Seidel does: a contact remembers what it has pushed in this step,
+N along its normal and T across it (m), and both may be taken back as long as N stays positive and |T| below μ N:
+
+    N ← max(0, N - (n·z - gap)),      T ← T - u_t, shortened to μ_k N if longer than μ_s N,
+
+u the motion of z since the step began. Unlike friction in proportion to what one iteration pushes [macklin2014,
+section 6.1], this does not depend on how the push is divided among iterations: a body on a slope rests up to the angle
+of friction and slides beyond it, as in the closed form.
+
+In projective dynamics a contact is the energy w/2 depth² and a tangential spring of the same stiffness that slips at μ
+times the normal force. It couples four vertices, for a few frames; so that the matrix keeps its pattern, the coupling
+w aaᵀ is replaced by the diagonal w |a_k| Σ_j |a_j|, which lies above it, taken about the positions of the last
+projection: a majorant like all others of projective dynamics, so that no step raises the energy.
+
+Rows: planes (n, gap), before (z when the step began), impulses (T, N). Contacts of a vertex with a wall have z = x.
+The table of a pass: vertices, coefficients a, planes, before, impulses, friction (μ_s, μ_k), q, then what each needs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ....backends.cpu.executor import floats, ints, longs, phase_kernel, rows
+from ....backends.cpu.simd import at, dot4, lane4, load4, make4, store4
+from ....constraints.kernels.gradients import xyz4
+from ...kernels.contact import separation
+
+ZERO = np.float32(0.0)
+
+# --- projective dynamics --------------------------------------------------------------------------------------------
+# The table of a pass: vertices, coefficients, planes, before, friction, weights, slots, q, out, how many contacts.
+
+
+@njit(inline="always")
+def pull(z, plane, before, static, kinetic):
+    """p - z: back to the gap along the normal, and against the motion across it; nothing where they are apart."""
+    n = xyz4(plane)
+    depth = lane4(plane, 3) - dot4(n, z)
+    if depth <= ZERO:
+        return z - z
+    u = (z - before) + depth * n
+    u = u - dot4(n, u) * n
+    size = np.sqrt(dot4(u, u))
+    share = np.float32(1.0) if size <= static * depth else kinetic * depth / size
+    return depth * n - share * u
+
+
+@phase_kernel
+def pull_contacts(table, begin, end, iteration):
+    """What each contact adds to the right-hand sides of its four vertices."""
+    vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
+    friction, weights, slots, q, out = (
+        floats(table, 4),
+        floats(table, 5),
+        ints(table, 6),
+        rows(table, 7),
+        rows(table, 8),
+    )
+    for c in range(begin, min(end, longs(table, 9)[0])):
+        z, _ = separation(vertices, a, c, q)
+        force = pull(z, load4(planes, c), load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
+        w = at(weights, c)
+        reach = abs(at(a, 4 * c)) + abs(at(a, 4 * c + 1)) + abs(at(a, 4 * c + 2)) + abs(at(a, 4 * c + 3))
+        for k in range(4):
+            coefficient = at(a, 4 * c + k)
+            x = load4(q, at(vertices, 4 * c + k))
+            store4(out, at(slots, 4 * c + k), (w * abs(coefficient) * reach) * x + (w * coefficient) * force)
+
+
+@phase_kernel
+def pull_walls(table, begin, end, iteration):
+    """The same for contacts with walls."""
+    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
+    friction, weights, slots, q, out = (
+        floats(table, 4),
+        floats(table, 5),
+        ints(table, 6),
+        rows(table, 7),
+        rows(table, 8),
+    )
+    for c in range(begin, min(end, longs(table, 9)[0])):
+        x = xyz4(load4(q, at(vertices, c)))
+        force = pull(x, load4(planes, c), load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
+        store4(out, at(slots, c), at(weights, c) * (x + force))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def take_walls(
+    vertices, planes, friction, keys, old_keys, old_forces, rank, previous, start, diagonal, stiffness, recovery, to,
+    to_planes, to_before, to_friction, to_weights, to_keys, to_places, lowered, added,
+):  # fmt: skip
+    """The contacts that `start` violates into the arrays of the passes, in the order given; returns how many there are.
+
+    `lowered` gets the planes of all: a gap that is violated at `previous` already recovers by so many metres a step.
+    `added` gets the weights, a stiffness (N/m) or, if that is negative, `diagonal` of the vertex. `old_forces`: rows
+    (T, N) of what held the contacts `old_keys` when the last step ended. Both lists of keys are sorted. `to_places`:
+    rows of `previous` and of the gap, before what was remembered.
+    """
+    count, room, old = 0, to_planes.shape[0], 0
+    for c in range(len(vertices)):
+        v = vertices[c]
+        nx, ny, nz, gap = planes[c, 0], planes[c, 1], planes[c, 2], planes[c, 3]
+        there = nx * previous[v, 0] + ny * previous[v, 1] + nz * previous[v, 2]
+        least = min(gap, there + recovery)
+        lowered[c, 0], lowered[c, 1], lowered[c, 2], lowered[c, 3] = nx, ny, nz, least
+        weight = diagonal[v] if stiffness < 0 else stiffness
+        raised, tx, ty, tz = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+        while old < len(old_keys) and old_keys[old] < keys[c]:
+            old += 1
+        if old < len(old_keys) and old_keys[old] == keys[c]:
+            tx, ty, tz = old_forces[old, 0] / weight, old_forces[old, 1] / weight, old_forces[old, 2] / weight
+            along = tx * nx + ty * ny + tz * nz
+            tx, ty, tz = tx - along * nx, ty - along * ny, tz - along * nz
+            raised = old_forces[old, 3] / weight
+        if nx * start[v, 0] + ny * start[v, 1] + nz * start[v, 2] >= gap + raised:
+            continue
+        if count < room:
+            to[count], to_keys[count] = rank[v], keys[c]
+            to_planes[count, 0], to_planes[count, 1], to_planes[count, 2] = nx, ny, nz
+            to_planes[count, 3] = least + raised
+            to_places[count, 0], to_places[count, 1], to_places[count, 2] = (
+                previous[v, 0],
+                previous[v, 1],
+                previous[v, 2],
+            )
+            to_places[count, 3] = least
+            to_before[count, 0] = previous[v, 0] + tx
+            to_before[count, 1] = previous[v, 1] + ty
+            to_before[count, 2] = previous[v, 2] + tz
+            to_friction[2 * count], to_friction[2 * count + 1] = friction[c, 0], friction[c, 1]
+            to_weights[count] = weight
+            added[v] += weight
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def any_behind(vertices, planes, places, q, count, deep):
+    """Whether some vertex is further behind its wall than so many metres; walls where `places` have them."""
+    for c in range(count):
+        v, behind = vertices[c], places[c, 3]
+        for axis in range(3):
+            behind -= planes[c, axis] * q[v, axis]
+        if behind > deep:
+            return True
+    return False
+
+
+@phase_kernel
+def press_walls(table, begin, end, iteration):
+    """If some vertex is behind its wall, go on with the forces that contacts hold with now: planes raised and places
+    moved by them. What that changes is added to the residual r.
+
+    `pressing`: rounds after which it is looked at, and whether it was so; `deep`: how far behind counts (m).
+    """
+    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
+    friction, weights, q = floats(table, 4), floats(table, 5), rows(table, 7)
+    places, pressing, deep, r = rows(table, 10), longs(table, 11), floats(table, 12)[0], rows(table, 13)
+    pressing[1] = 0
+    count = min(end, longs(table, 9)[0])
+    if iteration == 0 or iteration % pressing[0] != 0 or not any_behind(vertices, planes, places, q, count, deep):
+        return
+    pressing[1] = 1
+    for c in range(begin, count):
+        v = at(vertices, c)
+        x, plane, place = xyz4(load4(q, v)), load4(planes, c), load4(places, c)
+        n, static, kinetic = xyz4(plane), at(friction, 2 * c), at(friction, 2 * c + 1)
+        way = pull(x, plane, load4(before, c), static, kinetic)
+        along = dot4(n, way)
+        raised, moved = n + make4(ZERO, ZERO, ZERO, lane4(place, 3) + along), xyz4(place) + (way - along * n)
+        store4(planes, c, raised)
+        store4(before, c, moved)
+        store4(r, v, load4(r, v) + at(weights, c) * (pull(x, raised, moved, static, kinetic) - way))
+
+
+@phase_kernel
+def remember_walls(table, begin, end, iteration):
+    """The forces (T, N) that contacts hold their vertices with, at the end of a step."""
+    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
+    friction, weights, q, forces = floats(table, 4), floats(table, 5), rows(table, 7), rows(table, 10)
+    for c in range(begin, min(end, longs(table, 9)[0])):
+        x, plane, w = xyz4(load4(q, at(vertices, c))), load4(planes, c), at(weights, c)
+        n = xyz4(plane)
+        way = pull(x, plane, load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
+        along = dot4(n, way)
+        store4(forces, c, w * (way - along * n) + make4(ZERO, ZERO, ZERO, w * along))
+
+
+@phase_kernel
+def keep_out(table, begin, end, iteration):
+    """Push what has ended behind its wall back to it."""
+    vertices, planes, q = ints(table, 0), rows(table, 1), rows(table, 2)
+    for c in range(begin, min(end, longs(table, 3)[0])):
+        x, plane = load4(q, at(vertices, c)), load4(planes, c)
+        depth = lane4(plane, 3) - dot4(xyz4(plane), x)
+        if depth > ZERO:
+            store4(q, at(vertices, c), x + depth * xyz4(plane))

@@ -1,0 +1,125 @@
+"""The global step in the form of a correction: given the residual r, find e with Y e ≈ r.
+
+All matrices here are symmetric and stored by rows without their diagonal: row pointers `at`, columns `j` in rising
+order, a = -Y_ij, and `middle`, where a row's columns pass its own number. In the order of colours the columns before
+`middle` are exactly those that a forward sweep has visited. That halves a sweep which starts at e = 0 and gives what it
+leaves of the residual for the other half:
+
+    forward from zero   (D + L) e = r     e_i = (r_i + Σ_{j<i} a_ij e_j) / Y_ii
+    what it leaves      r - Y e = -U e    r'_i = Σ_{j>i} a_ij e_j
+
+The first slots of a table are always at, middle, j, a, 1/Y_ii.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ....backends.cpu.executor import doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.simd import at, load4, splat4, store4
+
+
+@njit(inline="always")
+def add_row(total, begin, end, j, a, x):
+    """total + Σ a_k x_j(k) over entries [begin, end)."""
+    second = splat4(np.float32(0.0))  # two sums, so that one addition need not wait for the other
+    k = begin
+    while k + 2 <= end:
+        total += at(a, k) * load4(x, at(j, k))
+        second += at(a, k + 1) * load4(x, at(j, k + 1))
+        k += 2
+    if k < end:
+        total += at(a, k) * load4(x, at(j, k))
+    return total + second
+
+
+@phase_kernel
+def scale_rows(table, begin, end, iteration):
+    """e_i = ω r_i / Y_ii: one Jacobi iteration from zero."""
+    inverse, r, e, omega = floats(table, 4), rows(table, 5), rows(table, 6), floats(table, 7)[0]
+    for i in range(begin, end):
+        store4(e, i, (omega * at(inverse, i)) * load4(r, i))
+
+
+@phase_kernel
+def forward_from_zero(table, begin, end, iteration):
+    """e_i = (r_i + Σ_{j<i} a e_j) / Y_ii."""
+    row_at, middle, j, a, inverse = ints(table, 0), ints(table, 1), ints(table, 2), floats(table, 3), floats(table, 4)
+    r, e = rows(table, 5), rows(table, 6)
+    for i in range(begin, end):
+        store4(e, i, at(inverse, i) * add_row(load4(r, i), at(row_at, i), at(middle, i), j, a, e))
+
+
+@phase_kernel
+def left_by_forward(table, begin, end, iteration):
+    """r'_i = Σ_{j>i} a e_j: the residual after a forward sweep from zero."""
+    row_at, middle, j, a = ints(table, 0), ints(table, 1), ints(table, 2), floats(table, 3)
+    e, left = rows(table, 6), rows(table, 7)
+    for i in range(begin, end):
+        store4(left, i, add_row(splat4(np.float32(0.0)), at(middle, i), at(row_at, i + 1), j, a, e))
+
+
+@phase_kernel
+def backward_sweep(table, begin, end, iteration):
+    """e_i = (r_i + Σ_j a e_j) / Y_ii, from the last row of [begin, end) to the first."""
+    row_at, j, a, inverse = ints(table, 0), ints(table, 2), floats(table, 3), floats(table, 4)
+    r, e = rows(table, 5), rows(table, 6)
+    for back in range(end - begin):
+        i = end - 1 - back
+        store4(e, i, at(inverse, i) * add_row(load4(r, i), at(row_at, i), at(row_at, i + 1), j, a, e))
+
+
+@phase_kernel
+def restrict_rows(table, begin, end, iteration):
+    """to_i = Σ R_ik from_k, R = Pᵀ."""
+    row_at, j, a, source, to = ints(table, 0), ints(table, 1), floats(table, 2), rows(table, 3), rows(table, 4)
+    for i in range(begin, end):
+        store4(to, i, add_row(splat4(np.float32(0.0)), at(row_at, i), at(row_at, i + 1), j, a, source))
+
+
+@phase_kernel
+def add_prolonged(table, begin, end, iteration):
+    """to_i += Σ P_ij from_j."""
+    row_at, j, a, source, to = ints(table, 0), ints(table, 1), floats(table, 2), rows(table, 3), rows(table, 4)
+    for i in range(begin, end):
+        store4(to, i, add_row(load4(to, i), at(row_at, i), at(row_at, i + 1), j, a, source))
+
+
+@phase_kernel
+def apply_dense(table, begin, end, iteration):
+    """e = A⁻¹ r with the dense inverse of the coarsest level."""
+    inverse, r, e = floats(table, 0), rows(table, 1), rows(table, 2)
+    n = r.shape[0]
+    for i in range(begin, end):
+        total = splat4(np.float32(0.0))
+        second = splat4(np.float32(0.0))
+        for k in range(0, n - 1, 2):
+            total += at(inverse, i * n + k) * load4(r, k)
+            second += at(inverse, i * n + k + 1) * load4(r, k + 1)
+        if n % 2 == 1:
+            total += at(inverse, i * n + n - 1) * load4(r, n - 1)
+        store4(e, i, total + second)
+
+
+@phase_kernel
+def add_prolonged_unless(table, begin, end, iteration):
+    """As `add_prolonged`, but nothing while trouble[0] is set."""
+    row_at, j, a, source, to = ints(table, 0), ints(table, 1), floats(table, 2), rows(table, 3), rows(table, 4)
+    if doubles(table, 5)[0] != 0.0:
+        return
+    for i in range(begin, end):
+        store4(to, i, add_row(load4(to, i), at(row_at, i), at(row_at, i + 1), j, a, source))
+
+
+@phase_kernel
+def residual_of(table, begin, end, iteration):
+    """left = r - Y e, in differences: (Y e)_i = tie_i e_i + Σ a (e_i - e_j)."""
+    row_at, j, a, tie = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
+    r, e, left = rows(table, 4), rows(table, 5), rows(table, 6)
+    for i in range(begin, end):
+        ei = load4(e, i)
+        total = load4(r, i) - at(tie, i) * ei
+        for k in range(at(row_at, i), at(row_at, i + 1)):
+            total += at(a, k) * (load4(e, at(j, k)) - ei)
+        store4(left, i, total)

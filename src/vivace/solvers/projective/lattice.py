@@ -1,0 +1,164 @@
+"""A Newton step in a smooth lattice before every correction: bodies that turn as they should.
+
+Gravity moves all vertices of the prediction alike, so no edge has turned yet; the local step keeps those directions,
+and the better the global step is solved, the more every edge is held to them: projective dynamics hovers. Y is as stiff
+across a spring as along it, where the Hessian is not. So every round first makes a Newton step of the true energy in a
+space of smooth motions, some hundred unknowns that turn without stretching (`lattice_space`, `kernels.lattice`), and
+then a correction by Y, which is what removes stretch.
+
+The start is the prediction, with pinned vertices where it puts them: snapped to their targets, the kink at a pin is
+what everything else obeys, and the cure is lost.
+
+Both steps are judged: should one raise the energy, it is taken back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...backends.cpu.executor import Job, Phase
+from ...checks import is_whole
+from ...collisions.contacts import Contacts
+from ...energy.system import System
+from ...errors import InputError
+from ..base import SOLVERS, Deadline, Outcome
+from .correcting import PRESSED
+from .kernels.lattice import (
+    BLOCK,
+    REJECTIONS,
+    STATE_SIZE,
+    judge_lattice,
+    judge_lattice_blocks,
+    keep_lattice_step,
+    lattice_step,
+)
+from .lattice_space import LatticeSpace, csr_arrays, lattice_spaces
+from .layout import Layout
+from .lbfgs import LBFGS
+
+# How far a lattice step may turn its slope round. The matrix of springs lies above the true one, so they overshoot only
+# because turning stretches, by a fourth power of the angle: the energy has fallen up to twice the slope. That of
+# sampled tetrahedra is not above the true one: what it overshoots by comes back as velocity, and would grow from step
+# to step beyond a third (docs/relaxation.md).
+SPRINGS_BACK, SAMPLED_BACK = 2.0, 1 / 3
+MOST_PRESSED = 24  # rounds that a step gets, however late, while walls do not hold
+PATIENCE = 30  # steps with time to spare after which what touches gets another round
+
+
+@SOLVERS.register("lattice")
+@dataclass(eq=False)
+class Lattice(LBFGS):
+    """A Newton step in a smooth lattice, then a step of L-BFGS over another solver's corrections: lattice(multigrid).
+
+    inner   the solver that makes the corrections
+    memory  steps that are remembered, 1 to 20
+    keep    remember them from one time step to the next
+    cells   of the lattice along the longest side of a part, at most, 1 to 64; small bodies get fewer
+    """
+
+    cells: int = 16
+
+    wrapper = "lattice"
+    uses_leftover = False
+    refresh = 0
+    snaps_pins = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_whole(self.cells) or not 1 <= self.cells <= 64:
+            raise InputError(f"cells must be a whole number from 1 to 64, not {self.cells!r}")
+
+    def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        self._spaces: list[LatticeSpace] = lattice_spaces(system, self.cells)
+        self._turning = np.zeros(STATE_SIZE)  # of the lattice's own steps
+        self._beyond, self._most = 0, MOST_PRESSED  # rounds of the last step beyond its budget; what it may have
+        self._usual, self._spare = 0, 0  # rounds of a step that touches, and for how many there has been time for more
+        super().prepare(system, threads=threads, seed=seed)
+
+    def adapt(self, system: System) -> bool:
+        if not super().adapt(system):
+            return False
+        self._follow()
+        return True
+
+    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        super().touch(contacts, previous, start)
+        self._follow()
+
+    def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """What touches gets the same number of rounds step after step, as far as time allows.
+
+        A step ends a little short of its minimum, where depends on how many rounds it had; one more or less from step
+        to step, as a clock gives them, and what should lie still trembles.
+        """
+        budget, at_ns = deadline.budget, deadline.at_ns
+        if at_ns is None or self.least_iterations == 1:
+            self._usual, self._spare = 0, 0
+            return super().solve(start, constant, out, deadline)
+        begin, self._beyond = time.perf_counter_ns(), 0
+        self._most = budget.most_iterations
+        if 0 < self._usual < budget.most_iterations:
+            deadline = replace(deadline, budget=replace(budget, iterations=self._usual))
+        outcome = super().solve(start, constant, out, deadline)
+        took = (outcome.swept_ns - begin) / max(outcome.sweeps, 1)
+        self._spare = self._spare + 1 if outcome.swept_ns + 2 * took < at_ns else 0
+        self._usual = outcome.sweeps - self._beyond
+        if self._spare >= PATIENCE:
+            self._usual, self._spare = self._usual + 1, 0
+        limited = outcome.stopped == "iterations" and outcome.sweeps < budget.most_iterations
+        return replace(outcome, stopped="time") if limited else outcome
+
+    def _press_on(self, job: Job, sweeps: int) -> int:
+        """A step that drags cloth into a wall, and has not found the forces to hold it there, is not over."""
+        assert self.layout is not None
+        contacts, more = self.layout.contacts, 0
+        most = min(MOST_PRESSED, self._most)
+        while contacts is not None and contacts.is_deep() and sweeps + more < most:
+            more += job.run(min(PRESSED, most - sweeps - more), None, PRESSED)  # which begins by renewing the forces
+        self._beyond = more
+        return more
+
+    def _follow(self) -> None:
+        """Take what holds the vertices now to the lattices."""
+        assert self.layout is not None
+        for space in self._spaces:
+            space.adapt(self.layout.system)
+
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
+        self._judge, after = super().update_steps(layout, r, e)
+        if not self._spaces:
+            return self._judge, after
+        n, back = layout.n, SAMPLED_BACK if any(space.sampled for space in self._spaces) else SPRINGS_BACK
+        self._q_old, self._r_old = (np.zeros((n, 4), np.float32) for _ in range(2))
+        pair, partial = (layout.q, self._q_old, r, self._r_old), np.zeros(2 * -(-n // BLOCK))
+        judge = [
+            Phase(judge_lattice_blocks, (*pair, partial), 0, n, grain=BLOCK),
+            Phase(judge_lattice, (partial, self._turning, np.array([back])), 0, 1, serial=True),
+            Phase(keep_lattice_step, (*pair, self._turning), 0, n),
+        ]
+        return judge, after
+
+    def opening_steps(
+        self, layout: Layout, r: np.ndarray, residual: Sequence[Phase], press: Sequence[Phase]
+    ) -> Sequence[Phase]:
+        """The last correction is judged; then the lattice's own step, which is judged by the next residual."""
+        if not self._spaces:
+            return []
+        x = np.zeros((sum(space.nodes for space in self._spaces), 4), np.float32)
+        steps, first = [*residual, *self._judge, *press], 0
+        for space in self._spaces:
+            steps += space.bind(layout, r, x[first : first + space.nodes])
+            first += space.nodes
+        p = sp.csr_array(sp.hstack([space.prolongation for space in self._spaces], format="csr")[layout.order])
+        table = (*csr_arrays(p), x, layout.q, self._q_old, r, self._r_old, self._turning)
+        return [*steps, Phase(lattice_step, table, 0, layout.n)]
+
+    def note(self) -> str:
+        back = int(self._turning[REJECTIONS])
+        own = f"{back} lattice steps cut back" if back else ""
+        return "; ".join(part for part in (own, super().note()) if part)

@@ -1,0 +1,432 @@
+"""The smooth space of `lattice`: multilinear hats over the rest shape of every connected part of a body.
+
+Smooth, because coarse functions with kinks (aggregates) cannot turn cloth without stretching it. A part gets as many
+cells as its vertices and the cost of elimination allow; nodes are numbered slab by slab along its longest axis. See
+`kernels.lattice` for what is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from ...backends.cpu.executor import Phase, phase_kernel
+from ...constraints import ConstraintGroup
+from ...constraints.kernels.rotation import local_rotations
+from ...constraints.kernels.volume import local_volumes
+from ...energy.system import System, assembled
+from .kernels import lattice as kernel
+from .kernels import lattice_cells
+from .kernels.linear import restrict_rows
+from .layout import Layout
+
+FLAT = 1e-4  # extent of an axis, relative to the longest, below which a part has no cells along it
+EDGES_PER_CELL = 3.2  # mean distances to a neighbour that a cell is long at least; some five edges of a grid
+SMALLEST_PART = 12  # vertices: less has no lattice
+WORK_PER_VERTEX = 300.0  # multiplications of one elimination that a vertex pays for
+LEAST_WORK = 1.5e6  # that any body may cost
+FAR = 1e-4  # of two nodes' own stiffness: coupling across three cells that makes a part dense
+MOST_DENSE = 48  # nodes of a dense part
+SAMPLED = 64  # tetrahedra of a cell that stand for all, a multiple of four
+
+
+@dataclass(eq=False)
+class _Part:
+    """A connected part: its vertices, their lattice coordinates in cells (k, dims), and how many cells there are."""
+
+    vertices: np.ndarray
+    xi: np.ndarray
+    cells: np.ndarray
+    dense: bool = False
+
+    @property
+    def nodes(self) -> int:
+        return int(np.prod(self.cells + 1))
+
+    @property
+    def slab(self) -> int:
+        """Nodes of a slab."""
+        return self.nodes if self.dense else self.nodes // (int(self.cells[0]) + 1)
+
+
+def work(cells: np.ndarray) -> float:
+    """Multiplications of an elimination over a lattice with these cells, the longest axis first."""
+    return 1.2 * (3.0 * np.prod(cells[1:] + 1)) ** 3 * (cells[0] + 1)
+
+
+def axes_of(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orthonormal rows along which the points extend, longest first, and their extents; flat axes are left out.
+
+    The coordinate axes are taken unless the principal ones make a clearly smaller box.
+    """
+    centred = points - points.mean(axis=0)
+    principal = np.linalg.svd(centred, full_matrices=False)[2] if len(points) >= 3 else np.eye(3)
+    best = None
+    for frame in (np.eye(3), principal):
+        extents = np.ptp(centred @ frame.T, axis=0)
+        floor = FLAT * extents.max()
+        size = float(np.prod(np.maximum(extents, floor)))
+        if best is None or size < 0.9 * best[0]:
+            best = size, frame, extents
+    assert best is not None
+    _, frame, extents = best
+    order = np.argsort(-extents, kind="stable")
+    order = order[extents[order] > FLAT * extents.max()]
+    return frame[order], extents[order]
+
+
+def cells_for(extents: np.ndarray, edge: float, most: int, limit: float) -> np.ndarray:
+    """Cells along each axis: as cubic as may be, `most` along the longest at most, none too small, and not too much
+    work."""
+    for count in range(most, 0, -1):
+        length = extents[0] / count
+        if count > 1 and length < EDGES_PER_CELL * edge:
+            continue
+        cells = np.maximum(1, np.round(extents / length)).astype(int)
+        if count == 1 or work(cells) <= limit:
+            return cells
+    raise AssertionError("one cell is always possible")
+
+
+class LatticeSpace:
+    """Parts of the same number of dimensions, with the arrays of their matrices. Vertices in the order of the mesh."""
+
+    def __init__(self, system: System, parts: list[_Part], dims: int):
+        self.n, self.dims, self.parts = system.n, dims, parts
+        self._number_nodes()
+        self.prolongation = self._hats()
+        self._sort_constraints(system)
+        self._galerkin = self._constant_matrix(system)
+
+    # --- making it ------------------------------------------------------------------------------------------------
+
+    def _number_nodes(self) -> None:
+        slabs: list[tuple[int, ...]] = []
+        parts, cells = list[tuple[int, int, int]](), list[np.ndarray]()
+        node = matrix = constant = cell_count = 0
+        corners = 2**self.dims
+        for number, part in enumerate(self.parts):
+            size = part.slab
+            count = part.nodes // size
+            middle = len(slabs) + count // 2
+            parts.append((len(slabs), len(slabs) + count, middle))
+            for s in range(len(slabs), len(slabs) + count):
+                follower = -1 if s == middle else s + 1 if s < middle else s - 1
+                slabs.append((number, follower, size, matrix, constant, node + (s - parts[-1][0]) * size))
+                matrix += 18 * size * size
+                constant += 2 * size * size
+            shape = tuple(part.cells + 1)
+            grid = np.arange(part.nodes).reshape(shape)
+            lowest = grid[tuple(slice(0, c) for c in part.cells)].ravel()
+            steps = np.zeros(corners, int)
+            for axis in range(self.dims):
+                steps += ((np.arange(corners) >> axis) & 1) * int(np.prod(shape[axis + 1 :]))
+            cells.append(node + lowest[:, None] + steps)
+            part.first_node, part.first_cell = node, cell_count  # type: ignore[attr-defined]
+            node += part.nodes
+            cell_count += len(lowest)
+        self.nodes, self.cells = node, cell_count
+        self.slabs = np.array(slabs, np.int32)
+        self.part_list = np.array(parts, np.int32)
+        self.cell_nodes = np.concatenate(cells).astype(np.int32)
+        self.slab_of = np.repeat(np.arange(len(slabs)), self.slabs[:, kernel.SIZE]).astype(np.int32)
+        self.place_of = (np.arange(node) - self.slabs[self.slab_of, kernel.FIRST_NODE]).astype(np.int32)
+        self._room = matrix, constant
+        # which cells touch a slab
+        touched = np.sort(self.slab_of[self.cell_nodes], axis=1)
+        fresh = np.ones(touched.shape, bool)
+        fresh[:, 1:] = touched[:, 1:] != touched[:, :-1]
+        cell, column = np.nonzero(fresh)
+        by_slab = np.argsort(touched[cell, column], kind="stable")
+        counts = np.bincount(touched[cell, column], minlength=len(slabs))
+        self.cell_at = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        self.cell_list = cell[by_slab].astype(np.int32)
+
+    def _place(self, part: _Part, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The cell of each point and its place inside, in [0, 1]."""
+        low = np.clip(np.floor(xi), 0, part.cells - 1).astype(int)
+        cell = np.ravel_multi_index(tuple(low.T), tuple(part.cells))
+        return part.first_cell + cell, xi - low  # type: ignore[attr-defined]
+
+    def _hats(self) -> sp.csr_array:
+        rows, columns, values = [], [], []
+        corners = 2**self.dims
+        for part in self.parts:
+            cell, inside = self._place(part, part.xi)
+            weights = np.ones((len(cell), corners))
+            for axis in range(self.dims):
+                high = ((np.arange(corners) >> axis) & 1).astype(bool)
+                weights *= np.where(high, inside[:, axis, None], 1.0 - inside[:, axis, None])
+            rows.append(np.repeat(part.vertices, corners))
+            columns.append(self.cell_nodes[cell].ravel())
+            values.append(weights.ravel())
+        shape = (self.n, self.nodes)
+        p = sp.csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape)
+        p.eliminate_zeros()
+        p.sort_indices()
+        return p
+
+    def _cell_of(self, xi: np.ndarray, part_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The cell of each point (m, dims), in lattice coordinates of its part, and that cell's lowest corner."""
+        cell, low = np.empty(len(xi), int), np.empty((len(xi), self.dims))
+        for number, part in enumerate(self.parts):
+            own = part_of == number
+            cell[own], inside = self._place(part, xi[own])
+            low[own] = xi[own] - inside
+        return cell, low
+
+    def _sort_constraints(self, system: System) -> None:
+        """Springs and tetrahedra by cell; whatever else there is stays in the constant matrix."""
+        part_of, xi = np.full(self.n, -1), np.zeros((self.n, self.dims))
+        for number, part in enumerate(self.parts):
+            part_of[part.vertices], xi[part.vertices] = number, part.xi
+        self._constant_groups: list[ConstraintGroup] = list(system.quadratic)
+        springs: list[tuple[np.ndarray, ...]] = []
+        for group in system.springs:
+            own = part_of[group.vertices[:, 0]] >= 0
+            reach = np.abs(xi[group.vertices[:, 0]] - xi[group.vertices[:, 1]]).max(axis=1, initial=0.0)
+            near = own & (reach <= 1.0) & (group.parameters[:, 0] > 0)
+            if (own & ~near).any():
+                self._constant_groups.append(_subset(group, own & ~near))
+            springs.append(self._pieces(_subset(group, near), xi, part_of))
+        self.springs = self._by_cell(springs)
+        tets: dict[phase_kernel, list[tuple[np.ndarray, ...]]] = {local_rotations: [], local_volumes: []}
+        for group in system.projected:
+            if group.kind.kernel not in tets or self.dims < 3:
+                self._constant_groups.append(group)
+                continue
+            own = _subset(group, part_of[group.vertices[:, 0]] >= 0)
+            cell, low = self._cell_of(xi[own.vertices].mean(axis=1), part_of[own.vertices[:, 0]])
+            slopes = np.einsum("mrk,mkf->mfr", own.operator, features(xi[own.vertices] - low[:, None]))
+            tets[group.kind.kernel].append((own.vertices, own.weights, own.operator, slopes, cell))
+        self.tets, self.volumes = (_sampled(found, self.cells) for found in tets.values())
+
+    def _pieces(self, group: ConstraintGroup, xi: np.ndarray, part_of: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Vertices, stiffness, rest length, differences of the features, and the cell, of springs cut at cell borders.
+
+        A piece that is the share f of its spring has the stiffness w/f: springs in a row. The sum of the pieces'
+        energies is the spring's for a smooth motion, and never less: (a + b)² <= a²/f + b²/(1 - f).
+        """
+        start, end = xi[group.vertices[:, 0]], xi[group.vertices[:, 1]]
+        low, high = np.minimum(start, end), np.maximum(start, end)
+        border = np.floor(high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cut = np.where((border > low) & (border < high), (border - start) / (end - start), 0.0)
+        cuts = np.sort(np.concatenate([np.zeros((len(cut), 1)), cut, np.ones((len(cut), 1))], axis=1), axis=1)
+        share = np.diff(cuts, axis=1)
+        which, piece = np.nonzero(share > 1e-6)
+        a, b = (start[which] + cuts[which, piece + k, None] * (end - start)[which] for k in (0, 1))
+        cell, corner = self._cell_of(0.5 * (a + b), part_of[group.vertices[which, 0]])
+        phi = features(a - corner) - features(b - corner)
+        stiffness = group.weights[which] / share[which, piece]
+        return group.vertices[which], stiffness, group.parameters[which, 0], phi, cell
+
+    def _by_cell(self, springs: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+        """Starts of the cells, then vertices, stiffness, rest length and features of the springs, cell by cell."""
+        if not springs:
+            nothing = np.zeros((0, 2), np.int32), np.zeros(0), np.zeros(0), np.zeros((0, 2**self.dims - 1)), np.zeros(0)
+            springs = [nothing]
+        vertices, stiffness, length, phi, cell = (np.concatenate(column) for column in zip(*springs, strict=True))
+        counts = np.bincount(cell.astype(int), minlength=self.cells)
+        starts = np.concatenate([[0], np.cumsum(-(-counts // 4) * 4)])  # fours, filled up with springs of no stiffness
+        order = np.argsort(cell, kind="stable")
+        first = np.concatenate([[0], np.cumsum(counts)])[:-1]
+        places = np.arange(len(order)) + np.repeat(starts[:-1] - first, counts)
+        width = 4 if self.dims == 2 else phi.shape[1]
+        out = np.zeros((int(starts[-1]), 2), np.int32), *(np.zeros(int(starts[-1]), np.float32) for _ in range(2))
+        wide = np.zeros((int(starts[-1]), width), np.float32)
+        for array, value in zip(out, (vertices, stiffness, length), strict=True):
+            array[places] = value[order]
+        wide[places, : phi.shape[1]] = phi[order]
+        return starts.astype(np.int32), *out, wide
+
+    def _constant_matrix(self, system: System) -> np.ndarray:
+        """PᵀKP of all that does not change but pins and contacts, slab by slab."""
+        off, diagonal, _ = assembled(self.n, self._constant_groups)
+        k = off + sp.diags_array(diagonal + system.inertia)
+        if system.viscous:
+            k = k + system.viscous * (system.stiffness_off + sp.diags_array(system.stiffness_diagonal))
+        galerkin = (self.prolongation.T @ sp.csr_array(k) @ self.prolongation).tocoo()
+        row, column, value = galerkin.row, galerkin.col, galerkin.data
+        here, there = self.slab_of[row], self.slab_of[column]
+        size, place = self.slabs[here, kernel.SIZE], self.place_of[row] * 2 * self.slabs[here, kernel.SIZE]
+        at = self.slabs[here, kernel.CONSTANT] + place + self.place_of[column]
+        next_to = self.slabs[here, kernel.NEXT] == there
+        kept = next_to | (here == there)
+        out = np.zeros(self._room[1])
+        np.add.at(out, at[kept] + np.where(next_to, size, 0)[kept], value[kept])
+        # nodes that no vertex is near have no equation: they stay
+        diagonal = np.zeros(self.nodes)
+        np.add.at(diagonal, row[row == column], value[row == column])
+        lone = np.flatnonzero(diagonal <= 0)
+        slab = self.slabs[self.slab_of[lone]]
+        out[slab[:, kernel.CONSTANT] + self.place_of[lone] * (2 * slab[:, kernel.SIZE] + 1)] = 1.0
+        # A constraint across the border of two cells couples slabs that are not neighbours, weakly: each of the two
+        # nodes takes the size of what is left out instead, which keeps the matrix above the true one.
+        far = ~kept & (self.slabs[there, kernel.NEXT] != here)
+        np.add.at(out, (at - self.place_of[column] + self.place_of[row])[far], np.abs(value[far]))
+        beyond = far & (np.abs(here - there) > 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.abs(value[beyond]) / np.sqrt(diagonal[row[beyond]] * diagonal[column[beyond]])
+        self.far_parts = np.unique(self.slabs[here[beyond][share > FAR], kernel.PART])
+        return out
+
+    @property
+    def sampled(self) -> bool:
+        """Whether some constraints stand for others."""
+        return bool(len(self.tets[1]) or len(self.volumes[1]))
+
+    # --- using it -------------------------------------------------------------------------------------------------
+
+    def bind(self, layout: Layout, r: np.ndarray, x: np.ndarray) -> list[Phase]:
+        """Steps that make x (nodes, 4) of the residual r at layout.q."""
+        p = sp.csr_array(self.prolongation[layout.order])
+        restrict = csr_arrays(sp.csr_array(p.T))
+        f = np.zeros((self.nodes, 4), np.float32)
+        u, y = np.zeros(self._room[0]), np.zeros(3 * self.nodes)
+        self.constant = np.zeros(self._room[1])
+        phases = [Phase(restrict_rows, (*restrict, r, f), 0, self.nodes, grain=1)]
+        corners = np.array([2**self.dims], np.int32)
+        h = np.zeros((self.cells * 3 * 4**self.dims, 4), np.float32)
+        starts, vertices, *numbers, phi = self.springs
+        table = (starts, layout.rank[vertices].ravel(), *numbers, phi.ravel(), layout.q)
+        table += (coefficients(self.dims).astype(np.float32).ravel(), h)
+        if self.dims == 2:
+            phases.append(Phase(lattice_cells.planar_cells, (*table[:4], phi, *table[5:]), 0, self.cells, grain=1))
+        else:
+            for starts, vertices, operator, weights, slopes in (self.tets, self.volumes):
+                table += (starts, layout.rank[vertices].ravel(), operator.ravel(), weights, slopes)
+                table += (corners,) if len(table) == 13 else ()
+            phases.append(Phase(lattice_cells.general_cells, table, 0, self.cells, grain=1))
+        lists = self.cell_at, self.cell_list, self.cell_nodes.ravel(), self.slab_of, self.place_of
+        table = (self.slabs.ravel(), u, self.constant, *lists, h, corners)
+        phases.append(Phase(kernel.assemble_slabs, table, 0, len(self.slabs), grain=1))
+        parts = len(self.parts)
+        sizes = np.repeat(3 * self.slabs[self.part_list[:, kernel.FIRST], kernel.SIZE], 2)
+        ends = np.cumsum(np.stack([sizes.astype(np.int64) ** 2, sizes], axis=1), axis=0)
+        meeting_at = np.concatenate([np.zeros((1, 2), np.int64), ends[:-1]]).astype(np.int32)
+        meeting = np.zeros(int(ends[-1, 0])), np.zeros(int(ends[-1, 1]))
+        table = (
+            *(self.part_list.ravel(), self.slabs.ravel(), u, y, f, *meeting),
+            *(meeting_at.ravel(), np.zeros(2 * parts, np.int32), x),
+        )
+        phases += [
+            Phase(kernel.eliminate, table, 0, 2 * parts, chunks=min(2 * parts, 64)),
+            Phase(kernel.solve_middle, table, 0, parts, chunks=min(parts, 64)),
+            Phase(kernel.substitute, table, 0, 2 * parts, chunks=min(2 * parts, 64)),
+        ]
+        self.adapt(layout.system)
+        return phases
+
+    def adapt(self, system: System) -> None:
+        """Pins and contacts have changed: what holds each vertex goes to the nodes around it."""
+        self.constant[:] = self._galerkin
+        held = system.pin_weight + system.contact_weight
+        p = self.prolongation
+        kernel.add_diagonal(
+            *(np.flatnonzero(held), held, p.indptr, p.indices, p.data),
+            *(self.slab_of, self.place_of, self.slabs, self.constant),
+        )
+
+
+def lattice_spaces(system: System, most: int) -> list[LatticeSpace]:
+    """The lattices of a body, one for each number of dimensions that its parts have."""
+    labels = connected_components(system.off, directed=False)[1]
+    order = np.argsort(labels, kind="stable")
+    pieces = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+    pieces = [piece for piece in pieces if len(piece) >= SMALLEST_PART]
+    rest, edge = system.model.mesh.vertices, _edge_lengths(system)
+    spaces: dict[int, list[_Part]] = {}
+    limit = max(LEAST_WORK, WORK_PER_VERTEX * system.n)
+    for piece in pieces:
+        axes, extents = axes_of(rest[piece])
+        cells = cells_for(extents, float(np.median(edge[piece])), most, limit * len(piece) / system.n)
+        spaces.setdefault(len(axes), []).append(_part(rest, piece, axes, extents, cells))
+    made = []
+    for dims, parts in spaces.items():
+        space = LatticeSpace(system, parts, dims)
+        if len(space.far_parts):  # constraints reach across the lattice: few nodes, and one matrix for all of them
+            for number in space.far_parts:
+                parts[number] = _dense(rest, parts[number])
+            space = LatticeSpace(system, parts, dims)
+        made.append(space)
+    return made
+
+
+def features(xi: np.ndarray) -> np.ndarray:
+    """Products of the coordinates (..., dims) that make up a multilinear function, but for 1: (..., 2^dims - 1)."""
+    dims = xi.shape[-1]
+    chosen = (np.arange(1, 2**dims)[:, None] >> np.arange(dims)) & 1
+    return np.where(chosen == 1, xi[..., None, :], 1.0).prod(axis=-1)
+
+
+def coefficients(dims: int) -> np.ndarray:
+    """Of the features in the hats of a cell's corners: (2^dims, 2^dims - 1)."""
+    corners = np.arange(2**dims)
+    inside = (corners[:, None] >> np.arange(dims)) & 1
+    basis = np.concatenate([np.ones((len(corners), 1)), features(inside.astype(float))], axis=1)
+    return np.linalg.inv(basis).T[:, 1:]  # hats are 1 at their own corner and 0 at the others
+
+
+def _part(rest: np.ndarray, piece: np.ndarray, axes: np.ndarray, extents: np.ndarray, cells: np.ndarray) -> _Part:
+    along = rest[piece] @ axes.T
+    length = extents / cells
+    return _Part(piece, (along - along.min(axis=0)) / length, cells)
+
+
+def _dense(rest: np.ndarray, part: _Part) -> _Part:
+    cells = part.cells
+    while np.prod(cells + 1) > MOST_DENSE:
+        cells = np.maximum(1, cells - (cells == cells.max()))
+    axes, extents = axes_of(rest[part.vertices])
+    smaller = _part(rest, part.vertices, axes, extents, cells)
+    smaller.dense = True
+    return smaller
+
+
+def _edge_lengths(system: System) -> np.ndarray:
+    """The mean distance at rest of each vertex to its neighbours (n,)."""
+    rest, (indptr, indices) = system.model.mesh.vertices, system.graph
+    counts = np.diff(indptr)
+    rows = np.repeat(np.arange(system.n), counts)
+    away = np.linalg.norm(rest[rows] - rest[indices], axis=1)
+    return np.bincount(rows, away, minlength=system.n) / np.maximum(counts, 1)
+
+
+def _subset(group: ConstraintGroup, some: np.ndarray) -> ConstraintGroup:
+    parts = (group.vertices[some], group.operator[some], group.weights[some], group.parameters[some])
+    return ConstraintGroup(group.kind, *parts)
+
+
+def _sampled(tets: Sequence[tuple[np.ndarray, ...]], cells: int) -> tuple[np.ndarray, ...]:
+    """Starts of the cells, then vertices, operators, weights and slopes of the tetrahedra that stand for all of theirs.
+
+    A few, evenly spaced in each cell's list, carry the weight of the others; where there are fewer, some stand twice.
+    """
+    if not tets:
+        none, rows = np.zeros(0, np.float32), np.zeros((0, 4), np.float32)
+        return np.zeros(cells + 1, np.int32), np.zeros((0, 4), np.int32), none, none, rows
+    vertices, weights, operator, slopes, cell = (np.concatenate(column) for column in zip(*tets, strict=True))
+    order = np.argsort(cell, kind="stable")
+    counts = np.bincount(cell, minlength=cells)
+    begin = np.concatenate([[0], np.cumsum(counts)])[:-1]
+    used = np.flatnonzero(counts)
+    spread = (np.arange(SAMPLED) * counts[used, None]) // SAMPLED
+    chosen = order[begin[used, None] + spread]
+    share = weights[chosen]
+    share *= (np.bincount(cell, weights, minlength=cells)[used] / share.sum(axis=1))[:, None]
+    starts = np.concatenate([[0], np.cumsum(np.where(counts > 0, SAMPLED, 0))]).astype(np.int32)
+    flat = chosen.ravel()
+    rows = np.zeros((len(flat) * slopes.shape[1], 4), np.float32)
+    rows[:, :3] = slopes[flat].reshape(-1, 3)
+    return starts, vertices[flat], operator[flat].astype(np.float32), share.ravel().astype(np.float32), rows
+
+
+def csr_arrays(p: sp.csr_array) -> tuple[np.ndarray, ...]:
+    """Row pointers, columns and values as compiled kernels read them."""
+    p.sort_indices()
+    return p.indptr.astype(np.int32), p.indices.astype(np.int32), p.data.astype(np.float32)

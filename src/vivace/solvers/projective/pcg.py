@@ -1,0 +1,65 @@
+"""Nonlinear preconditioned conjugate gradients for projective dynamics [fratarcangeli2018, Alg. 2].
+
+As printed, α and the update of the iterate (there called x instead of q) stand in the branch for k > 0; the first
+iteration needs them as well. α is the minimum along p of the quadratic with the projections at q, which lies above ε
+and touches it there: no step raises the energy, whatever β is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...backends.cpu.executor import Phase
+from ..base import SOLVERS
+from .correcting import Accelerated, blocks_of
+from .kernels.acceleration import (
+    BLOCK,
+    STATE_SIZE,
+    conjugate_direction,
+    conjugate_length,
+    conjugate_products,
+    conjugate_step,
+    conjugate_weight,
+    product_blocks,
+)
+from .layout import Layout
+
+
+def conjugate_steps(layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, list[Phase]]:
+    """The state, and what is made of a correction e. With state[EXACT] set, q += e and nothing else."""
+    n = layout.n
+    p, state = np.zeros((n, 4), np.float32), np.zeros(STATE_SIZE)
+    one, two = blocks_of(n), blocks_of(n, 2)
+    at, _, j, a = layout.matrix
+    arrays = (at, j, a, layout.tie, r, p, two, state)
+    return state, [
+        Phase(product_blocks, (e, r, one, state), 0, n, grain=BLOCK),
+        Phase(conjugate_weight, (one, state), 0, 1, serial=True),
+        Phase(conjugate_direction, (e, p, state), 0, n),
+        Phase(conjugate_products, arrays, 0, n, grain=BLOCK),
+        Phase(conjugate_length, (two, state), 0, 1, serial=True),
+        Phase(conjugate_step, (layout.q, p, state), 0, n),
+    ]
+
+
+@SOLVERS.register("pcg")
+@dataclass(eq=False)
+class PCG(Accelerated):
+    """Preconditioned conjugate gradients: pcg (Jacobi inside), pcg(direct), pcg(multigrid), ...
+
+    inner  the preconditioner: a solver whose corrections are linear and symmetric
+    """
+
+    inner: str = "jacobi"
+
+    wrapper = "pcg"
+    weighs = True
+
+    def __post_init__(self) -> None:
+        self._adopt(self.inner)
+
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
+        return [], conjugate_steps(layout, r, e)[1]

@@ -1,0 +1,22 @@
+"""Jacobi with a weight below one, which converges where Jacobi itself need not [fratarcangeli2018, section 2.2.2]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..base import SOLVERS
+from .jacobi import Jacobi
+
+
+@SOLVERS.register("weighted-jacobi")
+@dataclass(eq=False)
+class WeightedJacobi(Jacobi):
+    """Jacobi, every step shortened by omega.
+
+    omega    the weight, (0, 1]. 2/3 damps rough errors best on a Laplacian
+    refresh  sweeps for which projections are kept; 0: computed anew for every one
+    """
+
+    omega: float = 2 / 3
+
+    name = "weighted-jacobi"

@@ -1,0 +1,414 @@
+"""Contacts between surfaces against every pair looked at, and the grid that spares looking at every pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vivace.collisions.kernels.box_pairs import broad_phase_pairs
+from vivace.collisions.kernels.hash_grid import SCRATCH
+from vivace.collisions.kernels.proximity import ALONG, AT_START, CORNER, INSIDE, NONE, SIDE, approach, measure
+from vivace.collisions.surfaces import Surfaces
+from vivace.errors import InputError
+
+THICKNESS = 0.05
+
+
+def rows(x: np.ndarray) -> np.ndarray:
+    out = np.zeros((len(x), 4), np.float32)
+    out[:, :3] = x
+    return out
+
+
+def sheet(k: int, spacing: float = 1.0, height: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """A flat cloth of k x k vertices."""
+    i = np.arange(k * k).reshape(k, k)
+    a, b, c, d = (part.reshape(-1) for part in (i[:-1, :-1], i[1:, :-1], i[:-1, 1:], i[1:, 1:]))
+    x = np.stack([i // k * spacing, np.full((k, k), height), i % k * spacing], axis=-1).reshape(-1, 3)
+    return x, np.concatenate([np.stack([a, c, b], 1), np.stack([b, c, d], 1)]).astype(np.int32)
+
+
+def pile(layers: int, k: int, gap: float, spacing: float, seed: int = 0, noise: float = 0.0):
+    """Cloths on top of each other, each turned and shifted a little."""
+    rng = np.random.default_rng(seed)
+    parts, triangles = [], []
+    for layer in range(layers):
+        x, t = sheet(k, spacing, layer * gap)
+        angle, shift = rng.uniform(0, 0.3), rng.uniform(0, spacing, 2)
+        turn = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
+        parts.append(x @ turn.T + [shift[0], 0, shift[1]])
+        triangles.append(t + layer * k * k)
+    x = np.concatenate(parts)
+    return x + noise * rng.standard_normal(x.shape), np.concatenate(triangles)
+
+
+# --- the grid -------------------------------------------------------------------------------------------------------
+
+
+def brute_pairs(lower: np.ndarray, upper: np.ndarray, other_lower: np.ndarray, other_upper: np.ndarray) -> np.ndarray:
+    meet = np.ones((len(lower), len(other_lower)), bool)
+    for axis in range(3):
+        meet &= lower[:, None, axis] <= other_upper[None, :, axis]
+        meet &= upper[:, None, axis] >= other_lower[None, :, axis]
+    return np.argwhere(meet)
+
+
+def random_boxes(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Boxes of triangles of one size, of sizes over six orders of magnitude, in a plane, or far from the origin."""
+    rng = np.random.default_rng(seed)
+    kind = seed % 5
+    size = 10.0 ** rng.uniform(-6, 0, (n, 1, 1)) if kind in (1, 2) else np.full((n, 1, 1), 0.1)
+    if kind == 2:
+        size[:5] = 50.0
+    corners = rng.uniform(-1, 1, (n, 1, 3)) + size * rng.uniform(-1, 1, (n, 3, 3))
+    if kind == 3:
+        corners[..., 1] = 0.25
+    if kind == 4:
+        corners += [3e4, -2e5, 1e3]
+    corners = corners.astype(np.float32).astype(np.float64)
+    return corners.min(axis=1), corners.max(axis=1)
+
+
+def keys(pairs: np.ndarray) -> np.ndarray:
+    return pairs[:, 0].astype(np.int64) * 2**32 + pairs[:, 1]
+
+
+@pytest.mark.parametrize("first", range(0, 50, 5))
+def test_no_pair_of_boxes_missed_and_none_twice(first):
+    for seed in range(first, first + 5):
+        boxes, others = random_boxes(seed, 2000), random_boxes(seed + 100 * 5, 500)
+        within = keys(np.sort(broad_phase_pairs(*boxes, threads=2), axis=1))
+        assert len(np.unique(within)) == len(within)
+        expected = brute_pairs(*boxes, *boxes)
+        expected = keys(expected[expected[:, 0] < expected[:, 1]])
+        assert np.isin(expected, within).all()
+        between = keys(broad_phase_pairs(*boxes, others, threads=2))
+        assert len(np.unique(between)) == len(between)
+        expected_between = keys(brute_pairs(*boxes, *others))
+        assert np.isin(expected_between, between).all()
+        # Only boxes that float32 cannot part are reported beyond those.
+        eps = 4e-7 * max(np.abs(b).max() for b in (*boxes, *others))
+        wide = brute_pairs(boxes[0] - eps, boxes[1] + eps, others[0], others[1])
+        assert np.isin(between, keys(wide)).all()
+
+
+def test_boxes_in_one_cell_and_in_a_line():
+    """All boxes alike, more of them than a walk collects at a time; and boxes so far apart that the torus wraps."""
+    n = SCRATCH + 300
+    alike = np.zeros((n, 3)), np.ones((n, 3))
+    assert len(np.unique(keys(np.sort(broad_phase_pairs(*alike), axis=1)))) == n * (n - 1) // 2
+    lower = np.zeros((5000, 3))
+    lower[:, 0] = np.arange(5000) * 37.0
+    lower[:, 2] = np.arange(5000) * 1e5
+    assert len(broad_phase_pairs(lower, lower + 1.0)) == 0
+    lower[:, 2] = 0
+    assert len(broad_phase_pairs(lower, lower + 40.0)) == 4999
+    points = np.zeros((10, 3))
+    assert len(broad_phase_pairs(points, points)) == 45
+
+
+# --- contacts ---------------------------------------------------------------------------------------------------------
+
+
+def twin(surfaces: Surfaces, q: np.ndarray, s: np.ndarray) -> dict[tuple, tuple]:
+    """Every pair, by `approach`; which of them count, from the definition in `kernels/surface_contacts.py`."""
+    x, y = q[:, :3].astype(float), s[:, :3].astype(float)
+    triangles, reach = surfaces.triangles, surfaces.thickness + surfaces.margin
+    neighbours = {v: set() for v in range(len(x))}
+    for a, b in surfaces.edges.tolist():
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+
+    def result(is_edges: bool, four: list[int]):
+        d = tuple(((y[four[1:]] - x[four[1:]]) - (y[four[0]] - x[four[0]])).reshape(-1).tolist())
+        start = tuple((x[four[1:]] - x[four[0]]).reshape(-1).tolist())
+        return approach(is_edges, start, d, surfaces.thickness, reach)
+
+    def counts(v: int, t: int, z: np.ndarray, region: int) -> bool:
+        p, corners = x[v] - z, triangles[t]
+        if region >= SIDE:
+            ends = corners[region - SIDE], corners[(region - SIDE + 1) % 3]
+            sharing = [u for u, other in enumerate(triangles) if set(ends) <= set(other.tolist())]
+            around = (
+                {int(c) for u in sharing for c in triangles[u]} - set(ends) - {int(corners[(region - SIDE + 2) % 3])}
+            )
+        else:
+            corner = int(corners[region - CORNER])
+            sharing = [u for u, other in enumerate(triangles) if corner in other]
+            around = neighbours[corner]
+        cosines = [z @ (x[j] - p) / (np.linalg.norm(z) * np.linalg.norm(x[j] - p)) for j in around]
+        return t == min(sharing) and max(cosines, default=-1.0) <= 0.01
+
+    found = {}
+    for v in surfaces.vertices.tolist():
+        for t, corners in enumerate(triangles.tolist()):
+            if v in corners:
+                continue
+            kind, time, c, z, region = result(False, [v, *corners])
+            if kind == NONE or (kind == AT_START and region != INSIDE and not counts(v, t, np.array(z), region)):
+                continue
+            found[(False, v, *corners)] = kind, time, c, z
+    edges = surfaces.edges.tolist()
+    for i, e in enumerate(edges):
+        for f in edges[i + 1 :]:
+            if set(e) & set(f):
+                continue
+            kind, time, c, z, region = result(True, [*e, *f])
+            if kind != NONE and (region == INSIDE or (region == ALONG and kind != AT_START)):
+                found[(True, *e, *f)] = kind, time, c, z
+    return found
+
+
+def compare(surfaces: Surfaces, q: np.ndarray, s: np.ndarray) -> dict[tuple, tuple]:
+    found, expected = surfaces.find(q, s, 2), twin(surfaces, q, s)
+    rows_of = {}
+    for k, four in enumerate(found.vertices.tolist()):
+        is_edges = k >= found.vertex_triangle
+        turned = is_edges and four[:2] > four[2:]
+        key = (is_edges, *four[2:], *four[:2]) if turned else (is_edges, *four)
+        assert key not in rows_of
+        rows_of[key] = k, -1.0 if turned else 1.0
+    assert set(rows_of) == set(expected)
+    for four, (_, _, c, z) in expected.items():
+        k, sign = rows_of[four]
+        mine = found.coefficients[k] if sign > 0 else -found.coefficients[k][[2, 3, 0, 1]]
+        distance = np.linalg.norm(z)
+        if distance > 1e-3 * surfaces.thickness:
+            np.testing.assert_allclose(mine, c, atol=2e-5)
+            np.testing.assert_allclose(sign * found.planes[k, :3], np.array(z) / distance, atol=1e-5)
+        assert np.linalg.norm(found.planes[k, :3]) == pytest.approx(1.0, abs=1e-6)
+    return expected
+
+
+def soup(seed: int, count: int, size: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-0.5, 0.5, (count, 1, 3)) + size * rng.standard_normal((count, 3, 3))
+    return x.reshape(-1, 3), np.arange(3 * count, dtype=np.int32).reshape(-1, 3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("speed", [0.0, 0.01, 0.3, 3.0])
+def test_every_pair_of_a_soup(seed, speed):
+    x, triangles = soup(seed, 16, 0.2)
+    rng = np.random.default_rng(seed + 50)
+    q = rows(x)
+    s = rows(x + speed * rng.standard_normal(x.shape) + [0, -7.0 * speed, 0])
+    assert len(compare(Surfaces(x, triangles, THICKNESS), q, s)) > 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("speed", [0.0, 0.02, 0.2])
+def test_every_pair_of_a_pile(seed, speed):
+    """Connected surfaces: contacts on sides and corners are reported once, and only where nothing is nearer."""
+    x, triangles = pile(3, 5, 1.2 * THICKNESS, 0.1, seed, noise=0.004 * (seed > 0))
+    rng = np.random.default_rng(seed + 60)
+    compare(Surfaces(x, triangles, THICKNESS), rows(x), rows(x + speed * rng.standard_normal(x.shape)))
+
+
+def test_large_coordinates():
+    """Far from the origin float32 rounds positions to 1/128: contacts are those of the rounded positions."""
+    x, triangles = soup(3, 14, 0.3)
+    q = rows(x * 60 + 1e5)
+    s = rows(q[:, :3] + np.random.default_rng(4).standard_normal(x.shape) * 3)
+    assert len(compare(Surfaces(x, triangles, 4.0), q, s)) > 10
+
+
+def test_tiny_and_huge_triangles_mixed():
+    x, triangles = soup(5, 14, 0.02)
+    x[:6] *= 100.0
+    x[6:9] = x[6:9].mean(axis=0) + 1e-3 * (x[6:9] - x[6:9].mean(axis=0))
+    s = x + np.random.default_rng(6).standard_normal(x.shape) * 0.05
+    compare(Surfaces(x, triangles, 0.1), rows(x), rows(s))
+
+
+def cubic_crossings(x: np.ndarray, d: np.ndarray) -> list[float]:
+    """Times at which four moving points are in a plane: roots of the cubic det(x_k + t d_k) [bridson2002, 7.4]."""
+    times = np.linspace(0, 1, 4)
+    values = [np.linalg.det((x + t * d)[1:] - (x + t * d)[0]) for t in times]
+    roots = np.roots(np.polyfit(times, values, 3))
+    return [float(r.real) for r in roots if abs(r.imag) < 1e-9 and 1e-6 < r.real < 1 - 1e-6]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_pair_that_passes_through_is_found(seed):
+    """Vertices that go through triangles and edges through edges, by the roots of the cubic, on the rounded positions.
+
+    Edges that meet within a few TOUCH of an end are left to the contact of that vertex.
+    """
+    x, triangles = soup(seed + 20, 14, 0.3)
+    q, s = rows(x), rows(x + 1.5 * np.random.default_rng(seed).standard_normal(x.shape))
+    surfaces = Surfaces(x, triangles, 0.01)
+    found = surfaces.find(q, s, 2)
+    have = {(v[0], frozenset(v[1:])) for v in found.vertices[: found.vertex_triangle].tolist()}
+    edges_have = {
+        frozenset((frozenset(v[:2]), frozenset(v[2:]))) for v in found.vertices[found.vertex_triangle :].tolist()
+    }
+    x, d = q[:, :3].astype(float), s[:, :3].astype(float) - q[:, :3].astype(float)
+    through = [0, 0]
+    for v in range(len(x)):
+        for corners in triangles.tolist():
+            if v in corners:
+                continue
+            for t in cubic_crossings(x[[v, *corners]], d[[v, *corners]]):
+                p = (x + t * d)[[v, *corners]]
+                c, z, _ = measure(False, tuple((p[1:] - p[0]).reshape(-1).tolist()))
+                if np.linalg.norm(z) < 1e-6:
+                    through[0] += 1
+                    assert (v, frozenset(corners)) in have
+    edges = surfaces.edges.tolist()
+    for i, e in enumerate(edges):
+        for f in edges[i + 1 :]:
+            if set(e) & set(f):
+                continue
+            for t in cubic_crossings(x[[*e, *f]], d[[*e, *f]]):
+                p = (x + t * d)[[*e, *f]]
+                c, z, region = measure(True, tuple((p[1:] - p[0]).reshape(-1).tolist()))
+                if np.linalg.norm(z) < 1e-6 and region == INSIDE and min(np.abs(c)) > 0.05:
+                    through[1] += 1
+                    assert frozenset((frozenset(e), frozenset(f))) in edges_have
+    assert min(through) > 10
+
+
+def test_planes_of_a_pile():
+    """Flat cloths, 1.2 thicknesses apart: every normal is vertical, every gap the thickness, and n · z the distance."""
+    x, triangles = pile(3, 12, 1.2 * THICKNESS, 0.1)
+    q = rows(x)
+    s = rows(x - np.array([0.0, 0.3, 0.0]))
+    found = Surfaces(x, triangles, THICKNESS).find(q, s, 2)
+    assert 0 < found.vertex_triangle < len(found)
+    np.testing.assert_allclose(found.planes[:, 3], THICKNESS, rtol=1e-6)
+    z = np.einsum("ck,ckx->cx", found.coefficients, q[found.vertices, :3])
+    along = np.einsum("cx,cx->c", found.planes[:, :3], z)
+    np.testing.assert_allclose(along, np.linalg.norm(z, axis=1), rtol=1e-4)
+    inner = np.isclose(along, 1.2 * THICKNESS, rtol=1e-3)
+    np.testing.assert_allclose(np.abs(found.planes[inner, 1]), 1.0, atol=1e-3)
+    assert inner.mean() > 0.95  # the others are at the borders of the cloths
+    assert (along > 1.19 * THICKNESS).all()
+    np.testing.assert_allclose(found.coefficients.sum(axis=1), 0.0, atol=1e-6)
+
+
+def test_nothing_is_repelled_at_rest():
+    """Thicker than an edge is long: n · z >= gap holds at rest for every contact."""
+    x, triangles = sheet(8, 0.03)
+    x[:, 1] = 0.02 * np.sin(40 * x[:, 0])
+    q = rows(x)
+    found = Surfaces(x, triangles, THICKNESS).find(q, q, 1)
+    assert len(found) > 0
+    z = np.einsum("ck,ckx->cx", found.coefficients, q[found.vertices, :3])
+    assert (np.einsum("cx,cx->c", found.planes[:, :3], z) >= found.planes[:, 3]).all()
+    assert (found.planes[:, 3] < THICKNESS).any()
+    apart = Surfaces(x, triangles, THICKNESS, bodies=np.arange(len(x))).find(q, q, 1)
+    np.testing.assert_allclose(apart.planes[:, 3], THICKNESS, rtol=1e-6)
+
+
+def test_common_motion_costs_nothing():
+    x, triangles = pile(3, 10, 1.2 * THICKNESS, 0.1)
+    surfaces = Surfaces(x, triangles, THICKNESS)
+    still, falling = surfaces.find(rows(x), rows(x), 1), surfaces.find(rows(x), rows(x - [0, 50.0, 0]), 1)
+    assert falling.pairs <= 1.1 * still.pairs
+    # Not all are the same: s is rounded to 4e-6 m there, and pairs at the limit of the reach come and go.
+    sets = [{tuple(row) for row in found.vertices.tolist()} for found in (still, falling)]
+    assert len(sets[0] & sets[1]) > 0.98 * len(sets[0] | sets[1])
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.003])
+def test_common_local_motion_costs_little(noise):
+    """Two piles that fly apart, by up to ten edges' length in a field that is smooth over a hundred.
+
+    Boxes of everything within ten edges overlap, but what is near moves alike, and the quick tests can tell.
+    """
+    edge, away = 0.1, 5.0
+    x, triangles = pile(2, 5, 1.2 * THICKNESS, edge, noise=noise)
+    n = len(x)
+    x, triangles = np.concatenate([x, x + np.array([away, 0, 0])]), np.concatenate([triangles, triangles + n])
+    field = np.cos(np.pi * (x[:, :1] - x[:n, 0].mean()) / away) * [1.0, 1.0, 1.0] / np.sqrt(3)
+    q, s = rows(x), rows(x + 10 * edge * field + noise * np.random.default_rng(2).standard_normal(x.shape))
+    surfaces = Surfaces(x, triangles, THICKNESS)
+    kinds = [kind for kind, *_ in compare(surfaces, q, s).values()]
+    assert kinds.count(AT_START) > 200
+    assert len(kinds) > kinds.count(AT_START)
+    still, fast = surfaces.find(q, q, 1), surfaces.find(q, s, 1)
+    assert fast.pairs > 4 * still.pairs
+    assert fast.tested < 0.1 * fast.pairs
+    assert fast.tested < 3 * still.tested
+
+
+# Two triangles before and after, whose first sides cross on the way.
+TURNING = [[-0.5, 0, 0], [0.5, 0, 0], [0, -1, 0]], [[0, 0, -0.5], [0, 0, 0.5], [0, -1, 0]]
+WAITING = [[0.15, -0.3, 0.15], [0.15, 0.3, 0.15], [1.0, 0, 1.0]]
+SHORT = np.array([[0, -0.1, 0], [0, 0.1, 0], [0, 0, -0.3]]), np.array([[0, 0, -0.1], [0, 0, 0.1], [0.3, 0, 0]])
+LONGER = [[0, 0, 0], [0.2, 0, 0], [0, -0.3, 0]], [[0, 0, 0], [3.2, 0, 0], [0, -0.3, 0]]
+CROSSING = {
+    "turning": (*TURNING, WAITING, WAITING),
+    "turning, carried": (TURNING[0], TURNING[1] + np.array([3, 0, 0]), WAITING, WAITING + np.array([3, 0, 0])),
+    "stretching": (*LONGER, SHORT[0] + [1.2, 0, -0.09], SHORT[0] + [2.7, 0, 0.01]),
+    "flying": (SHORT[0] - [2, 0, 0], SHORT[0] + [2, 0, 0], SHORT[1] + [2, 0, 0], SHORT[1] - [2, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("kind", CROSSING)
+def test_edges_cross_whatever_bounds_them(kind):
+    """Mean displacements the same, and all of the way spread; or no spread, and all of it between the means.
+
+    In many places, both first, and in opposite directions, so that there is no common motion to take away.
+    """
+    rng = np.random.default_rng(8)
+    q, s = [], []
+    for place in range(16):
+        frame = np.linalg.qr(rng.standard_normal((3, 3)))[0] * (1 - place // 2 % 2 * 2)
+        ways = np.reshape(CROSSING[kind], (2, 2, 3, 3))
+        for start, end in ways if place % 2 else ways[::-1]:
+            q.append(start @ frame + [0, 0, 12 * place])
+            s.append(end @ frame + [0, 0, 12 * place])
+    x, triangles = np.concatenate(q), np.arange(96, dtype=np.int32).reshape(-1, 3)
+    found = compare(Surfaces(x, triangles, 0.01), rows(x), rows(np.concatenate(s)))
+    assert all((True, k, k + 1, k + 3, k + 4) in found for k in range(0, 96, 6))
+
+
+def test_threads_change_nothing():
+    x, triangles = pile(4, 30, 1.2 * THICKNESS, 0.1, noise=0.004)
+    s = rows(x + 0.05 * np.random.default_rng(1).standard_normal(x.shape))
+    surfaces = Surfaces(x, triangles, THICKNESS)
+    first = surfaces.find(rows(x), s, 1)
+    fresh = Surfaces(x, triangles, THICKNESS)
+    for other in (surfaces.find(rows(x), s, 2), surfaces.find(rows(x), s, 3), fresh.find(rows(x), s, 2)):
+        np.testing.assert_array_equal(first.vertices, other.vertices)
+        np.testing.assert_array_equal(first.coefficients, other.coefficients)
+        np.testing.assert_array_equal(first.planes, other.planes)
+        assert first.pairs == other.pairs
+        assert set(other.stages_ms) == {"grid", "pairs", "contacts"}
+
+
+def test_vertices_that_no_triangle_uses_are_left_alone():
+    x, triangles = sheet(3)
+    x = np.concatenate([x, [[0.5, 0.001, 0.5]]])
+    q = rows(x)
+    q[-1] = np.nan
+    assert len(Surfaces(x, triangles, THICKNESS).find(q, q)) == 0
+
+
+def test_bad_input():
+    x, triangles = sheet(3)
+    for thickness in (-1.0, 0.0, np.nan, "thick"):
+        with pytest.raises(InputError, match="thickness"):
+            Surfaces(x, triangles, thickness)
+    with pytest.raises(InputError, match="margin"):
+        Surfaces(x, triangles, 0.1, margin=-0.1)
+    with pytest.raises(InputError, match="numbered 0 to 8"):
+        Surfaces(x, triangles + 5, 0.1)
+    with pytest.raises(InputError, match="twice"):
+        Surfaces(x, [[0, 1, 1]], 0.1)
+    with pytest.raises(InputError, match="not finite"):
+        Surfaces(np.where(x == 1, np.nan, x), triangles, 0.1)
+    with pytest.raises(InputError, match="bodies"):
+        Surfaces(x, triangles, 0.1, bodies=[0, 1])
+    surfaces = Surfaces(x, triangles, 0.1)
+    q = rows(x)
+    with pytest.raises(InputError, match=r"\(9, 4\)"):
+        surfaces.find(q[:, :3], q)
+    bad = q.copy()
+    bad[4, 1] = np.inf
+    with pytest.raises(InputError, match="vertex 4 of s"):
+        surfaces.find(q, bad)
+    with pytest.raises(InputError, match="threads"):
+        surfaces.find(q, q, 0)

@@ -1,0 +1,176 @@
+"""Whole-vector kernels against one line of NumPy each; tolerances count the float32 roundings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vivace as vv
+from kernel_twins import EPS32, to_rows
+from vivace.backends.cpu.executor import Job, Phase
+from vivace.simulation.kernels.motion import add_viscous, aim, predict, update
+from vivace.solvers.kernels.vectors import OFF, clear, copy_rows, load_rows, store_rows, watch
+
+N = 300
+
+
+def random_rows(seed, scale=1.0):
+    return to_rows(scale * np.random.default_rng(seed).standard_normal((N, 3)))
+
+
+def run(kernel, *arrays, n=N, threads=2, iterations=1):
+    Job([Phase(kernel, arrays, 0, n)], threads).run(iterations)
+
+
+@pytest.mark.parametrize("snap", [True, False])
+def test_predict(snap):
+    """s = q + glide (h v + h² a), start = s or, with `snap`, a pin's target, constant = inertia s + pin target."""
+    rng = np.random.default_rng(0)
+    q, v, a, target = (random_rows(k, scale) for k, scale in enumerate((1.0, 3.0, 10.0, 1.0)))
+    inertia = rng.uniform(1, 100, N).astype(np.float32)
+    pin = np.where(rng.random(N) < 0.2, 1e4, 0.0).astype(np.float32)
+    h, glide = 1 / 30, 0.9
+    flight = np.array([glide * h, h, snap], np.float32)
+    s, start, constant = np.full((3, N, 4), np.nan, np.float32)
+    run(predict, q, v, a, inertia, pin, target, s, start, constant, flight)
+    q, v, a, target = (x.astype(np.float64) for x in (q, v, a, target))
+    expected = q + glide * (h * v + h**2 * a)
+    size = np.abs(q) + h * np.abs(v) + h**2 * np.abs(a)
+    assert (np.abs(s - expected) <= 5 * EPS32 * size).all()
+    assert np.array_equal(start, np.where(snap and pin[:, None] > 0, target, s).astype(np.float32))
+    i, p = (x.astype(np.float64)[:, None] for x in (inertia, pin))
+    size = i * np.abs(s) + p * np.abs(target)
+    assert (np.abs(constant - (i * s + p * target)) <= 2 * EPS32 * size).all()
+
+
+def test_predict_is_the_frame_of_the_system():
+    """The kernels' s and constant are `System.frame` and `System.constant`, dampings and pins included."""
+    model = vv.Model.of(vv.mesh.cloth(20, 15), vv.Cloth(stretch=100.0), air=0.7, viscosity=0.02)
+    model = model.pin("corners", stiffness=1e4)
+    system = vv.System(model, 1 / 60)
+    assert model.n == N
+    q, v, a = to_rows(model.mesh.vertices), random_rows(1), random_rows(2, 9.0)
+    pin, target = system.pin_weight.astype(np.float32), np.zeros((N, 4), np.float32)
+    target[model.pinned, :3] = model.targets
+    s, start, constant = np.zeros((3, N, 4), np.float32)
+    flight = np.array([system.glide * system.h, system.h, 1.0], np.float32)
+    run(predict, q, v, a, system.inertia.astype(np.float32), pin, target, s, start, constant, flight)
+    k = system.stiffness_off
+    factor = np.array([system.viscous], np.float32)
+    run(add_viscous, k.indptr, k.indices, k.data.astype(np.float32), np.zeros(N, np.float32), q, constant, factor)
+    wide = [x[:, :3].astype(np.float64) for x in (q, v, a)]
+    frame = system.frame(*wide, model.targets)
+    # h, h² and glide are rounded too: eight roundings; then the constant's sums and the row of K (20 neighbours)
+    assert np.abs(s[:, :3] - frame.s).max() <= 8 * EPS32 * (np.abs(frame.s).max() + 1)
+    assert np.abs(start[:, :3] - frame.start).max() <= 8 * EPS32 * (np.abs(frame.s).max() + 1)
+    size = system.inertia.max() * np.abs(frame.s).max() + 1e4 + system.viscous * abs(k).sum(axis=1).max()
+    assert np.abs(constant[:, :3] - system.constant(frame)).max() <= 30 * EPS32 * size
+
+
+def test_add_viscous():
+    """constant_i += factor (tie_i q_i + Σ_j K_ij (q_j - q_i))."""
+    rng = np.random.default_rng(3)
+    degrees = rng.integers(0, 8, N)
+    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32)
+    indices = rng.integers(0, N, indptr[-1]).astype(np.int32)
+    off = rng.standard_normal(indptr[-1]).astype(np.float32)
+    q, constant, tie = random_rows(4), random_rows(5), rng.uniform(0, 3, N).astype(np.float32)
+    before, factor = constant.astype(np.float64), np.array([2.5], np.float32)
+    run(add_viscous, indptr, indices, off, tie, q, constant, factor)
+    held = 2.5 * tie.astype(np.float64)[:, None] * q
+    expected, size = before + held, np.abs(before) + np.abs(held)
+    for i in range(N):
+        for k in range(indptr[i], indptr[i + 1]):
+            term = 2.5 * float(off[k]) * (q[indices[k]].astype(np.float64) - q[i])
+            expected[i] += term
+            size[i] += np.abs(term)
+    assert (np.abs(constant - expected) <= 10 * EPS32 * size).all()
+
+
+def test_update():
+    """v = (new - q) / h, then q = new."""
+    new, q = random_rows(6), random_rows(7)
+    v, rate = np.zeros((N, 4), np.float32), np.array([30.0], np.float32)
+    expected = 30.0 * (new.astype(np.float64) - q)
+    run(update, new, q, v, rate)
+    assert np.array_equal(q, new)
+    assert (np.abs(v - expected) <= 2 * EPS32 * np.abs(expected)).all()
+
+
+@pytest.mark.parametrize("parts", [1, 3, 8])
+def test_aim(parts):
+    """target = first + (k + 1)/parts (last - first) in part k, exact to three roundings; other vertices stay."""
+    rng = np.random.default_rng(parts)
+    vertices = rng.permutation(N)[:40].astype(np.int32)
+    first, last = random_rows(20)[:40].copy(), random_rows(21)[:40].copy()
+    target = np.full((N, 4), 7.0, np.float32)
+    for k in range(parts):
+        table = vertices, first, last, target, np.array([parts], np.float32)
+        Job([], 2, before=[Phase(aim, table, 0, 40)]).run_parts([1] * (k + 1), [None] * (k + 1))
+        expected = first + (k + 1) / parts * (last.astype(np.float64) - first)
+        assert (np.abs(target[vertices] - expected) <= 3 * EPS32 * (np.abs(first) + np.abs(last))).all()
+    assert np.array_equal(np.delete(target, vertices, axis=0), np.full((N - 40, 4), 7.0))
+
+
+def test_clear():
+    values = np.arange(10.0)
+    run(clear, values, n=6)
+    assert values.tolist() == [0.0] * 6 + [6.0, 7.0, 8.0, 9.0]
+
+
+def test_reordering_and_copying():
+    """load: to_i = from_order(i); store is its inverse; copy copies."""
+    order = np.random.default_rng(8).permutation(N).astype(np.int32)
+    a, b = random_rows(9), random_rows(10)
+    to_a, to_b, back, copy = np.zeros((4, N, 4), np.float32)
+    run(load_rows, order, a, b, to_a, to_b)
+    assert np.array_equal(to_a, a[order])
+    assert np.array_equal(to_b, b[order])
+    run(store_rows, order, to_a, back)
+    assert np.array_equal(back, a)
+    run(copy_rows, b, copy)
+    assert np.array_equal(copy, b)
+
+
+def test_watch():
+    """monitor = (Σ |r|², max(tolerance² Σ |r|² of the first iteration, what float32 resolves)), in float64."""
+    square = np.random.default_rng(11).uniform(0, 1, N).astype(np.float32)
+    monitor, tolerance, history = np.zeros(2), np.array([0.1, 0.0]), np.array([OFF, 7.0, 7.0])
+    job = Job([Phase(watch, (square, monitor, tolerance, history), 0, N, serial=True)], 1, monitor)
+    assert job.run(3) == 3
+    total = float(square.sum(dtype=np.float64))
+    assert monitor[0] == pytest.approx(total, rel=N * np.finfo(float).eps)
+    assert monitor[1] == pytest.approx(0.01 * total, rel=N * np.finfo(float).eps)
+    tolerance[:] = 1e-6, 2 * total
+    assert job.run(3) == 1
+    tolerance[:] = 1.0, 0.0
+    assert job.run(3) == 1
+    np.testing.assert_array_equal(history, [OFF, 7, 7])
+
+
+def test_watch_without_a_tolerance_records_and_never_stops():
+    """(iteration, Σ |r|²) of every iteration while there is room, even where nothing is left of the residual."""
+    square = np.random.default_rng(12).uniform(0, 1, N).astype(np.float32)
+    for left in (square, np.zeros_like(square), np.full_like(square, np.inf), np.full_like(square, np.nan)):
+        monitor, history = np.array([1.0, 0.0]), np.zeros(1 + 2 * 3 + 1)
+        arrays = (left, monitor, np.zeros(2), history)
+        assert Job([Phase(watch, arrays, 0, N, serial=True, every=2)], 1, monitor).run(10) == 10
+        total = 0.0
+        for value in left:
+            total += float(value)
+        np.testing.assert_array_equal(history, [3, 0, total, 2, total, 4, total, 0])
+
+
+def test_a_step_with_viscosity_minimises_the_energy_of_the_system():
+    """∇ε = 0 at the end of a converged step: to float32, some 1e-4 of the gradient at its start."""
+    model = vv.Model.of(vv.mesh.cloth(5, 5), vv.Cloth(stretch=100.0), viscosity=0.02).pin("corners", stiffness=1e3)
+    sim = vv.Simulation(model, solver="gauss-seidel", budget=vv.Budget(iterations=2000), time_step=1 / 60)
+    start = model.mesh.vertices * [1.2, 1.0, 1.2]
+    sim.positions = start
+    start = sim.positions.astype(np.float64)
+    system = vv.System(model, 1 / 60)
+    gravity = np.tile(model.gravity, (model.n, 1))
+    frame = system.frame(start.copy(), np.zeros_like(start), gravity, model.targets)
+    sim.step()
+    left = np.linalg.norm(system.gradient(sim.positions.astype(np.float64), frame))
+    assert left <= 1e-4 * np.linalg.norm(system.gradient(start, frame))
