@@ -9,7 +9,8 @@ import numpy as np
 from motion_common import Options, Row
 
 from vivace import Budget, Simulation
-from vivace.backends.cpu.executor import Job, Phase, check_threads
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan, check_threads
 from vivace.scenes import make_scene
 from vivace.solvers import make_solver
 from vivace.solvers.projective.lattice import Lattice
@@ -55,8 +56,8 @@ def split(steps: Sequence[Phase], threads: int) -> dict[str, float]:
     found = {}
     for what, names in LATTICE.items():
         phases = [phase for phase in steps if phase.kernel.__name__ in names]
-        job = Job(phases, threads)
-        found[what] = least(job.run, REPEAT)
+        plan = Plan(phases, threads)
+        found[what] = least(plan.run, REPEAT)
     return found
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from numba import njit
 
 import vivace as vv
-from vivace.backends.cpu.executor import Job, Phase, floats, ints, phase_kernel, rows
+from vivace.backends.cpu.arguments import Phase, floats, ints, phase_kernel, rows
+from vivace.backends.cpu.executor import Plan
 from vivace.backends.cpu.simd import at, load4, store4
 from vivace.constraints.kernels.rotation import gradient, rotation, rotations4
 from vivace.scenes import make_scene
@@ -70,8 +71,8 @@ def _share(t, k, r, operator, stiffness):
     )
 
 
-def projecting_job(solver: Vivace, threads: int) -> Job:
-    """The job that sweeps with projections inside the vertex update, on the arrays of a prepared solver."""
+def projecting_plan(solver: Vivace, threads: int) -> Plan:
+    """The plan that sweeps with projections inside the vertex update, on the arrays of a prepared solver."""
     layout = solver.layout
     vertices, operator, stiffness, _, _, q, _, _ = layout.local_phases[0].arrays
     corners = vertices.reshape(-1, 4)
@@ -84,7 +85,7 @@ def projecting_job(solver: Vivace, threads: int) -> Job:
         *(vertices, operator, stiffness),
     )
     pointers = solver._pointers
-    return Job([Phase(sweep_projecting, arrays, int(a), int(b)) for a, b in pairwise(pointers)], threads)
+    return Plan([Phase(sweep_projecting, arrays, int(a), int(b)) for a, b in pairwise(pointers)], threads)
 
 
 def main() -> None:
@@ -100,26 +101,26 @@ def main() -> None:
     best = minimise(system, frame, start=report.positions.astype(float), accuracy=1e-7, most=3000).energy
     gap = system.energy(frame.start, frame) - best
     layout = sim.solver.layout
-    jobs = {
-        "pass before each sweep": sim.solver._job,
-        "inside the update": projecting_job(sim.solver, arguments.threads),
+    plans = {
+        "pass before each sweep": sim.solver._plan,
+        "inside the update": projecting_plan(sim.solver, arguments.threads),
     }
     s, constant = (
         np.column_stack([x, np.zeros(len(x))]).astype(np.float32) for x in (frame.start, system.constant(frame))
     )
     out = np.zeros_like(s)
     print(f"{system.n} vertices, {len(scene.model.mesh.tets)} tetrahedra, {arguments.threads} threads")
-    for name, job in jobs.items():
+    for name, plan in plans.items():
         spent = []
         for _ in range(9):
             layout.load(s, constant)
             begin = time.perf_counter()
-            job.run(10)
+            plan.run(10)
             spent.append((time.perf_counter() - begin) * 100)
         errors = []
         for count in (1, 2, 5, 10, 20, 40):
             layout.load(s, constant)
-            job.run(count)
+            plan.run(count)
             layout.store(out)
             errors.append((system.energy(out[:, :3].astype(float), frame) - best) / gap)
         low, middle, high = np.percentile(spent, [10, 50, 90])

@@ -20,7 +20,7 @@ def simulation(threads: int = 2) -> vv.Simulation:
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, copy.copy, lambda sim: pickle.loads(pickle.dumps(sim))])
 def test_a_simulation_is_not_copied_with_its_addresses(duplicate):
-    """Its jobs point into its arrays: a copy would step the original, or freed memory."""
+    """Its plans point into its arrays: a copy would step the original, or freed memory."""
     sim = simulation()
     sim.step()
     with pytest.raises((InputError, TypeError)):

@@ -60,7 +60,7 @@ def test_a_terminal_without_unicode():
 def test_an_interrupt_leaves_nothing_behind(tmp_path):
     path = tmp_path / "run.npz"
     arguments = ["run", "bar", "--frames", "1000000", "--iterations", "1", "--out", str(path)]
-    # A shell's background jobs ignore SIGINT and hand that down; ask for Python's own handler.
+    # A shell's background plans ignore SIGINT and hand that down; ask for Python's own handler.
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); import vivace.cli as c; "
     code += "print('ready', flush=True); sys.exit(c.main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, *arguments]

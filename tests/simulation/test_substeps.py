@@ -1,4 +1,4 @@
-"""A frame in equal parts: what each part is, what it gets of the budget, and that one job does the same as many."""
+"""A frame in equal parts: what each part is, what it gets of the budget, and that one plan does the same as many."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_report_is_of_the_last_part(model):
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_targets_of_pins_move_evenly_over_a_frame(model, plain):
-    """In part k they are at old + (k + 1)/n (new - old): a wire of one firm pin follows, in one job and in many."""
+    """In part k they are at old + (k + 1)/n (new - old): a wire of one firm pin follows, in one plan and in many."""
     n, firm = 5, 1e7
     wire = Mesh.from_edges([[0.0, 0, 0], [0.1, 0, 0]], [[0, 1]])
     pinned = Model.of(wire, Wire(density=1.0, stretch=1e3), gravity=(0, 0, 0)).pin([0], stiffness=firm)
@@ -180,7 +180,7 @@ def test_lateness_by_a_clock_that_is_told(model, monkeypatch):
     assert sim.step(Budget(ms=report.ms, iterations=2)).late_ms == 0.0
 
 
-# --- one job for all parts -------------------------------------------------------------------------------------------
+# --- one plan for all parts -------------------------------------------------------------------------------------------
 
 
 def scenes() -> dict[str, Model]:

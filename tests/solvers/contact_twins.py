@@ -8,14 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from kernel_twins import EPS32
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.solvers.position_based.kernels.contact import push_walls
 
 SLACK = 32 * EPS32
 
 
 def run(kernel, arrays, begin, end, iterations=1, first=0):
-    Job([Phase(kernel, arrays, begin, end, serial=True)], 1).run(iterations, first=first)
+    Plan([Phase(kernel, arrays, begin, end, serial=True)], 1).run(iterations, first=first)
 
 
 def wide(rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vivace import Solver, System
-from vivace.backends.cpu.executor import Job
+from vivace.backends.cpu.executor import Plan
 from vivace.solvers import make_solver
 
 EPS32 = float(np.finfo(np.float32).eps)
@@ -23,13 +23,13 @@ def operator_of(solver) -> np.ndarray:
     """H of e = H r in the order of the mesh, column by column: four at once, one a lane."""
     layout, n = solver.layout, solver.layout.n
     r, e = np.zeros((2, n, 4), np.float32)
-    job = Job(solver.corrector.correction(layout, r, e), 1)
+    plan = Plan(solver.corrector.correction(layout, r, e), 1)
     columns = np.zeros((n, n))
     for first in range(0, n, 4):
         count = min(4, n - first)
         r[:] = 0
         r[np.arange(first, first + count), np.arange(count)] = 1
-        job.run()
+        plan.run()
         columns[:, first : first + count] = e[:, :count]
     back = np.empty_like(columns)
     back[np.ix_(layout.order, layout.order)] = columns
@@ -49,7 +49,7 @@ def contraction(solver, system: System, iterations: int = 30) -> float:
     """
     layout = solver.layout
     r, e = np.zeros((2, layout.n, 4), np.float32)
-    job = Job(solver.corrector.correction(layout, r, e), 1)
+    plan = Plan(solver.corrector.correction(layout, r, e), 1)
     matrix = system.matrix[layout.order][:, layout.order]
     x = np.random.default_rng(0).standard_normal((layout.n, 4))
     ratio = 0.0
@@ -58,7 +58,7 @@ def contraction(solver, system: System, iterations: int = 30) -> float:
         size = float(np.sum(x * residual))
         x /= np.sqrt(size)
         r[:] = residual / np.sqrt(size)
-        job.run()
+        plan.run()
         x -= e
         ratio = float(np.sqrt(np.sum(x * (matrix @ x))))
     return ratio

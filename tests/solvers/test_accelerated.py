@@ -183,7 +183,7 @@ def test_iterations_over_the_last_projections_lower_the_energy(name):
     for k in (1, 2, 4):
         solver = prepared("lbfgs(direct)", system)
         fresh = system.energy(run(solver, system, frame, k), frame)
-        short = solver._short_job.run(3, first=k)  # what solve does with the time that is left
+        short = solver._short_plan.run(3, first=k)  # what solve does with the time that is left
         rows = np.zeros((system.n, 4), np.float32)
         solver.layout.store(rows)
         assert short == 3

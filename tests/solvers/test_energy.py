@@ -5,7 +5,8 @@ import pytest
 
 from solvers.rounding import ENERGY_SCENES, U64, U, moving_frame, norms, rows, run, shifts, small_scene, sweep_slack
 from vivace import Budget, Model, Simulation, Wire
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.mesh import Mesh
 from vivace.scenes import make_scene
 from vivace.solvers import make_solver
@@ -29,13 +30,13 @@ def frozen(system, frame):
     layout = Layout(system, order, 1, refresh=1)
     layout.load(rows(frame.start), rows(system.constant(frame)))
     if layout.local_phases:
-        Job(layout.local_phases, 1).run()
+        Plan(layout.local_phases, 1).run()
 
     def sweep(omega):
         weights = np.array([omega], np.float32)
         arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, weights)
         ends = zip(solver._pointers[:-1], solver._pointers[1:], strict=True)
-        return Job([Phase(sweep_sor, arrays, int(begin), int(end)) for begin, end in ends], 1)
+        return Plan([Phase(sweep_sor, arrays, int(begin), int(end)) for begin, end in ends], 1)
 
     return layout, sweep
 
@@ -49,7 +50,7 @@ def test_quadratic_energy_never_rises(problem, omega):
     """
     system, frame = problem
     layout, sweep = frozen(system, frame)
-    job = sweep(omega)
+    plan = sweep(omega)
     matrix = system.matrix[layout.order][:, layout.order].tocsr()
     diagonal, tie = system.diagonal[layout.order], system.tie[layout.order]
     b = layout.base[:, :3].astype(np.float64)
@@ -63,7 +64,7 @@ def test_quadratic_energy_never_rises(problem, omega):
     q = layout.q[:, :3].astype(np.float64)
     total = 0.0
     for _ in range(SWEEPS):
-        job.run(1)
+        plan.run(1)
         new = layout.q[:, :3].astype(np.float64)
         step = new - q
         change = float(np.sum(step * (matrix @ (0.5 * (q + new)) - b)))
@@ -237,7 +238,7 @@ def test_ramped_sweeps_follow_their_weights():
     layout.load(rows(frame.start), rows(system.constant(frame)))
     for weight in ramped.weights()[:3]:
         arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, np.array([weight]))
-        Job([Phase(sweep_sor, arrays, 0, layout.n, serial=True)], 1).run(1)
+        Plan([Phase(sweep_sor, arrays, 0, layout.n, serial=True)], 1).run(1)
     out = np.zeros((system.n, 4), np.float32)
     layout.store(out)
     np.testing.assert_array_equal(run(ramped, system, frame, 3), out[:, :3])

@@ -15,7 +15,8 @@ from typing import NamedTuple, no_type_check
 
 import numpy as np
 
-from ..backends.cpu.executor import GRAIN, Job, Phase, check_threads, default_threads, phase_kernel, rows
+from ..backends.cpu.arguments import GRAIN, phase_kernel, rows
+from ..backends.cpu.executor import Plan, check_threads, default_threads
 from ..backends.cpu.simd import load4, make4, store4
 from ..checks import is_whole
 from ..colouring import BalanceReport, Colouring, balance_report, smallest_last_bound
@@ -299,12 +300,12 @@ def time_passes(
             read, written = bytes_of(item)
             corners = item.group.vertices
             less = ROW * (corners.size - len(np.unique(corners)))
-            jobs = [
-                Job(item.phases(solver.q), count),
-                copy_job(read, written, count),
-                copy_job(read - less, written - less, count),
+            plans = [
+                Plan(item.phases(solver.q), count),
+                copy_plan(read, written, count),
+                copy_plan(read - less, written - less, count),
             ]
-            ms = _in_turns(jobs, repeats)
+            ms = _in_turns(plans, repeats)
             sizes = (len(item.group), len(item.begins), read, written)
             found.append(Pass(scene.name, name, count, *sizes, *ms))
     tell(f"{scene.name}: passes", len(threads), len(threads))
@@ -320,19 +321,18 @@ def bytes_of(item: Listed) -> tuple[int, int]:
     return read, ROW * corners + each * len(group)
 
 
-def copy_job(read: int, written: int, threads: int) -> Job:
+def copy_plan(read: int, written: int, threads: int) -> Plan:
     """Read and write so many bytes once, one after the other, by the same team."""
     source = np.ones((max(-(-read // ROW), 1), 4), np.float32)
     target = np.zeros((min(max(-(-written // ROW), 1), len(source)), 4), np.float32)
     sums = np.zeros((len(target) // GRAIN + 1, 4), np.float32)
-    return Job([Phase(copy_rows, (source, target, sums), 0, len(target))], threads)
+    return Plan([copy_rows.over(0, len(target), source=source, target=target, sums=sums)], threads)
 
 
-@phase_kernel
+@phase_kernel(items="target")
 @no_type_check  # compiled code: mypy cannot see its intrinsics
-def copy_rows(table, begin, end, iteration):
+def copy_rows(begin, end, iteration, source: rows, target: rows, sums: rows):
     """Copy rows, and read the share of what the source has beyond the target: sums keep it from being left out."""
-    source, target, sums = rows(table, 0), rows(table, 1), rows(table, 2)
     count = target.shape[0]
     more = source.shape[0] - count
     for i in range(begin, end):
@@ -351,19 +351,19 @@ def copy_rows(table, begin, end, iteration):
     store4(sums, begin // GRAIN, a + b + c + d)
 
 
-def _in_turns(jobs: Sequence[Job], repeats: int) -> list[np.ndarray]:
-    """Milliseconds of a single run of each job, `repeats` times."""
+def _in_turns(plans: Sequence[Plan], repeats: int) -> list[np.ndarray]:
+    """Milliseconds of a single run of each plan, `repeats` times."""
     counts = []
-    for job in jobs:
-        job.run()
-        counts.append(max(1, int(PASS_MS / max(_timed_ms(job, 1), 1e-6))))
-    turns = [[_timed_ms(job, count) for job, count in zip(jobs, counts, strict=True)] for _ in range(repeats)]
+    for plan in plans:
+        plan.run()
+        counts.append(max(1, int(PASS_MS / max(_timed_ms(plan, 1), 1e-6))))
+    turns = [[_timed_ms(plan, count) for plan, count in zip(plans, counts, strict=True)] for _ in range(repeats)]
     return list(np.array(turns).T)
 
 
-def _timed_ms(job: Job, count: int) -> float:
+def _timed_ms(plan: Plan, count: int) -> float:
     begin = time.perf_counter()
-    job.run(count)
+    plan.run(count)
     return (time.perf_counter() - begin) * 1e3 / count
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.cpu.executor import Job, Phase, check_threads
+from ..backends.cpu.arguments import Phase
+from ..backends.cpu.executor import Plan, check_threads
 from ..checks import is_number
 from ..errors import InputError
 from .colliders import Collider, check_points, encode
@@ -66,7 +67,7 @@ class Walls:
         self._sizes, self._shape, self._bounds, self._samples = encode(self.colliders)
         pairs = [self.friction if c.friction is None else c.friction for c in self.colliders]
         self._friction = np.array(pairs, np.float32).reshape(-1, 2)
-        self._search: tuple[tuple, Job] | None = None  # what the last job was made for, and the job
+        self._search: tuple[tuple, Plan] | None = None  # what the last plan was made for, and the plan
         self._room: tuple[np.ndarray, ...] = ()
         self._checking: Walls | None = None  # the same for `keep_out`, whose arrays are other ones
 
@@ -93,9 +94,18 @@ class Walls:
         starts = np.concatenate([[0], np.cumsum(counts)])
         found = Contacts(*(np.empty(shape, t) for shape, t in _shapes(int(starts[-1]))))
         if len(found):
-            given = (planes, vertex, collider, starts, self._friction)
-            arrays = (*given, found.planes, found.vertices, found.colliders, found.friction)
-            Job([Phase(kernels.gather, arrays, 0, len(q), grain=kernels.BLOCK)], threads).run()
+            arrays = {
+                "planes": planes,
+                "vertex": vertex,
+                "collider": collider,
+                "starts": starts,
+                "friction": self._friction,
+                "to_planes": found.planes,
+                "to_vertex": found.vertices,
+                "to_collider": found.colliders,
+                "to_friction": found.friction,
+            }
+            Plan([Phase(kernels.gather, arrays, 0, len(q), grain=kernels.BLOCK)], threads).run()
         return found
 
     def keep_out(self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float) -> int:
@@ -143,10 +153,10 @@ class Walls:
         return danger
 
     def __reduce__(self) -> tuple:
-        return Walls, (self.colliders, self.thickness, self.friction)  # a job holds addresses; a copy makes its own
+        return Walls, (self.colliders, self.thickness, self.friction)  # a plan holds addresses; a copy makes its own
 
-    def _searching(self, q: np.ndarray, s: np.ndarray, threads: int) -> Job:
-        """Return the job for these arrays: the last one, if it was for the same."""
+    def _searching(self, q: np.ndarray, s: np.ndarray, threads: int) -> Plan:
+        """Return the plan for these arrays: the last one, if it was for the same."""
         key = (q.ctypes.data, s.ctypes.data, len(q), threads)
         if self._search is None or self._search[0] != key:
             cells, blocks = len(q) * len(self.colliders), -(-len(q) // kernels.BLOCK)
@@ -154,9 +164,22 @@ class Walls:
                 kinds = ((cells, 4), np.float32), ((cells,), np.int32), ((cells,), np.int32), ((blocks,), np.int64)
                 self._room = tuple(np.empty(shape, kind) for shape, kind in kinds)
             thickness = np.array([self.thickness])
-            given = (self._sizes, self._shape, self._samples, self._bounds, thickness, q, s)
-            phase = Phase(kernels.search, (*given, *self._room), 0, len(q), grain=kernels.BLOCK)
-            self._search = key, Job([phase], threads)
+            planes, vertex, collider, counts = self._room
+            arrays = {
+                "sizes": self._sizes,
+                "shape": self._shape,
+                "grid": self._samples,
+                "bounds": self._bounds,
+                "thickness": thickness,
+                "q": q,
+                "s": s,
+                "planes": planes,
+                "vertex": vertex,
+                "collider": collider,
+                "counts": counts,
+            }
+            phase = Phase(kernels.search, arrays, 0, len(q), grain=kernels.BLOCK)
+            self._search = key, Plan([phase], threads)
         return self._search[1]
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.cpu.executor import SMALL, Job, Phase, default_threads
+from ..backends.cpu.arguments import Phase
+from ..backends.cpu.executor import SMALL, Plan, default_threads
 from ..checks import is_number
 from ..errors import InputError
 from ..mesh import Mesh
@@ -84,8 +85,9 @@ class Collider(ABC):
         points = check_points(points)
         distance, normal = np.empty(len(points)), np.empty((len(points), 3))
         sizes, shape, _, samples = encode([self])
-        phase = Phase(kernels.evaluate, (sizes, shape, samples, points, distance, normal), 0, len(points))
-        Job([phase], default_threads() if len(points) > SMALL else 1).run()
+        arrays = {"sizes": sizes, "shape": shape, "grid": samples, "points": points, "distance": distance}
+        phase = Phase(kernels.evaluate, {**arrays, "normal": normal}, 0, len(points))
+        Plan([phase], default_threads() if len(points) > SMALL else 1).run()
         return distance, normal
 
     @abstractmethod

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..backends.cpu.executor import Job, Phase, default_threads
+from ..backends.cpu.arguments import Phase
+from ..backends.cpu.executor import Plan, default_threads
 from ..checks import is_number
 from ..errors import FileError, InputError
 from ..files import replacing
@@ -139,11 +140,12 @@ def _sample(
     np.cumsum(crossings, axis=2, out=crossings)
     values = np.where(crossings != 0, np.float32(-1), np.float32(1))
     corners, boxes = _tree(mesh.vertices[mesh.triangles])
-    arrays = (corners, boxes, np.array([*origin, spacing]), counts, values)
+    grid = np.array([*origin, spacing])
+    arrays = {"corners": corners, "boxes": boxes, "grid": grid, "counts": counts, "values": values}
     threads = default_threads()
     for layer in range(nz):
         phase = Phase(kernels.nearest, arrays, layer * ny, (layer + 1) * ny, chunks=min(ny, 4 * threads))
-        Job([phase], threads).run()
+        Plan([phase], threads).run()
         if progress:
             progress("sampling distances", layer + 1, nz)
     return values

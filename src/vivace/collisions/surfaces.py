@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.cpu.executor import Job, Phase, check_threads
+from ..backends.cpu.arguments import Phase
+from ..backends.cpu.executor import Plan, check_threads
 from ..checks import is_number
 from ..errors import InputError
 from ..mesh import checks, topology
-from .kernels.hash_grid import BASE, CHUNKS, arrange_boxes, grid_arrays, scratch_array, sort_sets
+from .kernels.hash_grid import BASE, CHUNKS, Grid, addresses_of, arrange_boxes, scratch_array, sort_sets
 from .kernels.surface_boxes import (
     EVERY,
     REACH,
@@ -113,7 +114,7 @@ class Surfaces:
         self._counts = tuple(np.zeros(8 * CHUNKS, np.int64) for _ in range(2))
         self._capacity = [4 * len(self.vertices) // CHUNKS + 64, 4 * len(self.edges) // CHUNKS + 64]
         self._build, self._vertex_tables, self._edge_tables = self._lay_out()
-        self._jobs: dict[int, tuple[Job, ...]] = {}
+        self._plans: dict[int, tuple[Plan, ...]] = {}
 
     def _checked_bodies(self, bodies: Any) -> np.ndarray:
         if bodies is None:
@@ -127,68 +128,75 @@ class Surfaces:
 
     # --- phases -----------------------------------------------------------------------------------------------------
 
-    def _lay_out(self) -> tuple[list[Phase], tuple, tuple]:
-        """The phases that build the grids, and the arrays that the search reads."""
-        moving = self._q, self._shifted, self._settings
-        phases = [Phase(follow, (self._q, self._s, self._settings, self._shifted, self._motion), 0, self.n)]
-        sets = []
-        for corners in (self.vertices.reshape(-1, 1), self.edges, self.triangles):
-            grid, width = grid_arrays(len(corners)), np.array([corners.shape[1]], np.int64)
-            sets.append((*grid, corners, width, np.zeros((len(corners), 4), np.float32), *moving))
-        vertices, edges, triangles = sets
-        n_vertices, n_edges, n_triangles = len(self.vertices), len(self.edges), len(self.triangles)
-        vertices += (np.zeros(n_vertices, np.int32), np.zeros((n_vertices, 4), np.float32))
-        edges += (np.zeros((n_edges, 2), np.int32), *(np.zeros((n_edges, 4), np.float32) for _ in range(3)))
-        triangles += (np.zeros((n_triangles, 3), np.int32), np.zeros((5 * n_triangles, 4), np.float32))
-        triangles += (np.zeros((n_triangles, 4), np.float32),)
-        sets = [edges, triangles, vertices]
-        self._bases = [arrays[4] for arrays in sets]
-        phases += [Phase(bound, arrays, 0, len(arrays[0])) for arrays in sets]
-        # One set a chunk: the edges are about as many as triangles and vertices together.
-        tables = tuple(array for arrays in sets for array in arrays[:10])
-        phases.append(Phase(sort_sets, tables, 0, len(sets), chunks=len(sets)))
-        for arrays, arrange in zip(sets, (arrange_edges, arrange_triangles, arrange_vertices), strict=True):
-            phases += [Phase(arrange_boxes, arrays, 0, len(arrays[0])), Phase(arrange, arrays, 0, len(arrays[0]))]
-        search = (*vertices[:10], *triangles[:10], self._q, self._settings, *vertices[16:], *triangles[16:])
-        return phases, search, edges
+    def _lay_out(self) -> tuple[list[Phase], dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """The phases that build the grids, and the arrays that the search reads: for vertices, and for edges."""
+        moving: dict[str, np.ndarray] = {"q": self._q, "shifted": self._shifted, "settings": self._settings}
+        phases = [Phase(follow, {**moving, "s": self._s, "motion": self._motion}, 0, self.n)]
+        # Edges first: they are about as many as triangles and vertices together, and sets are sorted one a chunk.
+        features = {"edges": self.edges, "triangles": self.triangles, "used": self.vertices.reshape(-1, 1)}
+        grids, arranged, arranging = [], {}, list[Phase]()
+        for (name, corners), arrange in zip(
+            features.items(), (arrange_edges, arrange_triangles, arrange_vertices), strict=True
+        ):
+            n, grid = len(corners), Grid.of(len(corners))
+            grids.append(grid)
+            drift, width = np.zeros((n, 4), np.float32), np.array([corners.shape[1]], np.int64)
+            boxes = {"low": grid.low, "high": grid.high, "level": grid.level}
+            phases.append(Phase(bound, {**boxes, "corners": corners, "width": width, "drift": drift, **moving}, 0, n))
+            made = _arranged(name, n)
+            given = {**moving, **made, name: corners, "order": grid.order, "drift": drift}
+            sorting = {"low": grid.low, "high": grid.high, "order": grid.order}
+            sorting |= {"to_low": grid.sorted_low, "to_high": grid.sorted_high}
+            arranging += [Phase(arrange_boxes, sorting, 0, n), Phase(arrange, arrange.select(given), 0, n)]
+            arranged[name] = made
+        self._grids = grids
+        phases.append(Phase(sort_sets, {"sets": addresses_of(grids)}, 0, len(grids), chunks=len(grids)))
+        edges, triangles, vertices = grids
+        faces = arranged["triangles"]
+        search = {**vertices.walked(), **triangles.walked("_t"), "q": self._q, "settings": self._settings}
+        search |= {**arranged["used"], "corners": faces["corners"], "planes": faces["planes"]}
+        search |= {"drifts_t": faces["drifts"]}
+        return [*phases, *arranging], search, {**edges.walked(), **arranged["edges"], "settings": self._settings}
 
-    def _make_jobs(self, threads: int) -> tuple[Job, ...]:
+    def _make_plans(self, threads: int) -> tuple[Plan, ...]:
         """The grid, the search and the contacts; made again when the lists must be longer."""
-        lists = [np.empty(2 * CHUNKS * capacity, np.int32) for capacity in self._capacity]
-        results: list[tuple[np.ndarray, ...]] = [
+        self._results = [
             (np.empty((CHUNKS * capacity, 4), np.int32), *(np.empty((CHUNKS * capacity, 4), np.float32) for _ in "cp"))
             for capacity in self._capacity
         ]
-        self._results = results
-        search = [
-            Phase(
-                pair_vertices,
-                (*self._vertex_tables, self._scratch, lists[0], self._counts[0]),
-                0,
-                CHUNKS,
-                chunks=CHUNKS,
-            ),
-            Phase(pair_edges, (*self._edge_tables, self._scratch, lists[1], self._counts[1]), 0, CHUNKS, chunks=CHUNKS),
-        ]
-        state = self._q, self._s, self._settings, self._rest, self._bodies
-        around = self._owner, self._opposite, self._pointers, self._neighbours
-        vertex_arrays: tuple[np.ndarray, ...] = (
-            lists[0],
-            self._counts[0],
-            self.triangles,
-            *state,
-            *results[0],
-            self._motion,
-            *around,
-            self._wanted,
-        )
-        edge_arrays: tuple[np.ndarray, ...]
-        edge_arrays = lists[1], self._counts[1], self.edges, *state, *results[1], self._motion, self._wanted
-        touch = [
-            Phase(touch_triangles, vertex_arrays, 0, CHUNKS, chunks=CHUNKS),
-            Phase(touch_edges, edge_arrays, 0, CHUNKS, chunks=CHUNKS),
-        ]
-        return Job(self._build, threads), Job(search, threads), Job(touch, threads)
+        state: dict[str, np.ndarray] = {
+            "q": self._q,
+            "s": self._s,
+            "settings": self._settings,
+            "rest": self._rest,
+            "bodies": self._bodies,
+        }
+        state |= {"motion": self._motion, "wanted": self._wanted}
+        around = {"triangles": self.triangles, "owner": self._owner, "opposite": self._opposite}
+        around |= {"pointers": self._pointers, "neighbours": self._neighbours}
+        search, touch = [], []
+        for which, (pair, tables, touching, own) in enumerate(
+            (
+                (pair_vertices, self._vertex_tables, touch_triangles, around),
+                (pair_edges, self._edge_tables, touch_edges, {"edges": self.edges}),
+            )
+        ):
+            lists = np.empty(2 * CHUNKS * self._capacity[which], np.int32)
+            counts = self._counts[which]
+            search.append(
+                Phase(
+                    pair,
+                    {**tables, "scratch": self._scratch, "lists": lists, "counts": counts},
+                    *(0, CHUNKS),
+                    chunks=CHUNKS,
+                )
+            )
+            vertices, coefficients, planes = self._results[which]
+            found = {"vertices": vertices, "coefficients": coefficients, "planes": planes}
+            touch.append(
+                Phase(touching, {**state, **own, **found, "pairs": lists, "counts": counts}, 0, CHUNKS, chunks=CHUNKS)
+            )
+        return Plan(self._build, threads), Plan(search, threads), Plan(touch, threads)
 
     # --- finding ----------------------------------------------------------------------------------------------------
 
@@ -205,15 +213,15 @@ class Surfaces:
         clock = [time.perf_counter()]
         if not survey(self._q, self._s, self.vertices, self.edges, self._settings):
             raise _not_finite(self._q, self._s)
-        for lengths in self._bases:
-            lengths[BASE] = self._settings[TYPICAL_SIZE]
-        if threads not in self._jobs:
-            self._jobs = {threads: self._make_jobs(threads)}
-        self._jobs[threads][0].run()
+        for grid in self._grids:
+            grid.lengths[BASE] = self._settings[TYPICAL_SIZE]
+        if threads not in self._plans:
+            self._plans = {threads: self._make_plans(threads)}
+        self._plans[threads][0].run()
         clock.append(time.perf_counter())
         self._search(threads)
         clock.append(time.perf_counter())
-        self._jobs[threads][2].run()
+        self._plans[threads][2].run()
         vertices, coefficients, planes, first = self._gathered(threads)
         clock.append(time.perf_counter())
         parts = dict(zip(("grid", "pairs", "contacts"), (1e3 * np.diff(clock)).tolist(), strict=True))
@@ -228,13 +236,13 @@ class Surfaces:
             own[:, :3] = given[:, :3]
 
     def _search(self, threads: int) -> None:
-        self._jobs[threads][1].run()
+        self._plans[threads][1].run()
         longest = [int(c[0::8].max()) for c in self._counts]
         if any(has >= room for has, room in zip(longest, self._capacity, strict=True)):
             # Twice what was needed, so that what falls together does not do this every step.
             self._capacity = [max(room, 2 * has + 1) for has, room in zip(longest, self._capacity, strict=True)]
-            self._jobs = {threads: self._make_jobs(threads)}
-            self._jobs[threads][1].run()
+            self._plans = {threads: self._make_plans(threads)}
+            self._plans[threads][1].run()
 
     def _gathered(self, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
         counts = [c[2::8] for c in self._counts]
@@ -244,9 +252,23 @@ class Surfaces:
         for own, count, results in zip(self._counts, counts, self._results, strict=True):
             offsets = begin + np.cumsum(count) - count
             begin += int(count.sum())
-            phases.append(Phase(gather, (own, offsets, *results, *out), 0, CHUNKS, chunks=CHUNKS))
-        Job(phases, threads).run()
+            arrays = {"counts": own, "offsets": offsets}
+            for name, source, to in zip(("vertices", "coefficients", "planes"), results, out, strict=True):
+                arrays |= {name: source.view(np.float32), f"to_{name}": to.view(np.float32)}
+            phases.append(Phase(gather, arrays, 0, CHUNKS, chunks=CHUNKS))
+        Plan(phases, threads).run()
         return (*out, first)
+
+
+def _arranged(name: str, n: int) -> dict[str, np.ndarray]:
+    """Room for what is kept of n features in the order of their grid."""
+    rows = {"edges": ("start", "vector", "drifts"), "triangles": ("drifts",), "used": ("drifts",)}[name]
+    out = {row: np.zeros((n, 4), np.float32) for row in rows}
+    if name == "edges":
+        return {**out, "ends": np.zeros((n, 2), np.int32)}
+    if name == "triangles":
+        return {**out, "corners": np.zeros((n, 3), np.int32), "planes": np.zeros((5 * n, 4), np.float32)}
+    return {**out, "vertices": np.zeros(n, np.int32)}
 
 
 def _owners(triangles: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

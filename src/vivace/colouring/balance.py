@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..backends.cpu.executor import Job, Phase, check_threads
+from ..backends.cpu.arguments import Phase
+from ..backends.cpu.executor import Plan, check_threads
 from ..errors import InputError
 from .core import Colouring
 from .graph import as_colours, as_graph
 from .kernels.balance import find_permissible, move
-from .kernels.bits import WORD, bundle
+from .kernels.bits import WORD
 
 PASSES = 16  # nearly all moves are made in the first two or three
 
@@ -32,11 +33,12 @@ def balanced(indptr: np.ndarray, indices: np.ndarray, colouring: Colouring, *, t
     sizes = colouring.sizes.astype(np.int64)
     permissible = np.empty(len(order) * -(-len(sizes) // WORD), np.uint64)
     monitor, first = np.array([1.0, 0.0]), np.zeros(1, np.int64)
-    arrays = (indptr, indices, order, colours, permissible, sizes, monitor, first)
-    phases, shared = [], (bundle(arrays),)
+    arrays = {"indptr": indptr, "indices": indices, "order": order, "colours": colours, "permissible": permissible}
+    arrays |= {"sizes": sizes, "monitor": monitor, "first": first}
+    phases, finding, moving = [], find_permissible.select(arrays), move.select(arrays)
     for begin, end in zip(pointers[:-1].tolist(), pointers[1:].tolist(), strict=True):
-        phases.append(Phase(find_permissible, shared, begin, end))
-        phases.append(Phase(move, shared, begin, end, serial=True))
-    passes = Job(phases, threads, monitor).run(PASSES)
+        phases.append(Phase(find_permissible, finding, begin, end))
+        phases.append(Phase(move, moving, begin, end, serial=True))
+    passes = Plan(phases, threads, monitor).run(PASSES)
     algorithm = f"{colouring.algorithm}, balanced"
     return Colouring(colours, colouring.count, colouring.rounds + passes, algorithm, colouring.seed)

@@ -43,21 +43,21 @@ def brooks_vizing(
     active, live_end, reach, tentative, colours = np.empty((5, n), np.int32)
     counts, live, free = new_counts(n), np.empty_like(indices), np.empty(offsets[-1], np.uint64)
     settings, seeds = np.array([shrink, heuristic], np.float64), np.array([seed], np.int64)
-    arrays = (
-        indptr,
-        indices,
-        offsets,
-        active,
-        counts,
-        live,
-        live_end,
-        free,
-        reach,
-        colours,
-        tentative,
-        settings,
-        seeds,
-    )
+    arrays = {
+        "indptr": indptr,
+        "indices": indices,
+        "offsets": offsets,
+        "active": active,
+        "counts": counts,
+        "live": live,
+        "live_end": live_end,
+        "free": free,
+        "reach": reach,
+        "colours": colours,
+        "tentative": tentative,
+        "settings": settings,
+        "seed": seeds,
+    }
     # With the heuristic the highest uncoloured index wins, so there are n rounds at most.
     limit = n if heuristic else 100 * n + 10_000
     rounds = run_rounds(all_vertices((propose, resolve), arrays, n), counts, threads, limit)

@@ -15,6 +15,7 @@ def largest_degree_first(indptr: np.ndarray, indices: np.ndarray, *, seed: int, 
     n = len(indptr) - 1
     active, colours, pick, degree = np.empty((4, n), np.int32)
     counts, weight = new_counts(n), np.empty(n, np.uint64)
-    arrays = (indptr, indices, active, counts, colours, weight, pick, degree, np.array([seed], np.int64))
+    arrays = {"indptr": indptr, "indices": indices, "active": active, "counts": counts, "colours": colours}
+    arrays |= {"weight": weight, "pick": pick, "degree": degree, "seed": np.array([seed], np.int64)}
     phases = all_vertices((start, count_degrees, select_largest_degree, commit), arrays, n)
     return colours, run_rounds(phases, counts, threads, n)

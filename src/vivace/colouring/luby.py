@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..backends.cpu.executor import Phase
+from ..backends.cpu.arguments import Phase
 from .core import colouring
 from .kernels.independent import close_set, join, settle, start
 from .rounds import all_vertices, new_counts, run_rounds
@@ -19,7 +19,9 @@ def luby(indptr: np.ndarray, indices: np.ndarray, *, seed: int, threads: int) ->
     counts, candidates, weight = new_counts(n), new_counts(n), np.empty(n, np.uint64)
     state, monitor = np.zeros(1, np.int64), np.array([1.0, 0.0])
     seeds = np.array([seed], np.int64)
-    arrays = (indptr, indices, active, counts, colours, weight, joined, turn, seeds, state, candidates)
-    last = Phase(close_set, (counts, candidates, state, monitor), 0, len(counts), serial=True)
+    ends = {"counts": counts, "candidates": candidates, "state": state}
+    arrays = {"indptr": indptr, "indices": indices, "active": active, "colours": colours, "weight": weight, **ends}
+    arrays |= {"joined": joined, "turn": turn, "seed": seeds}
+    last = Phase(close_set, {**ends, "monitor": monitor}, 0, len(counts), serial=True)
     rounds = run_rounds(all_vertices((start, join, settle), arrays, n), counts, threads, n, last)
     return colours, rounds

@@ -41,7 +41,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..backends.cpu.executor import phase_kernel
+from ..backends.cpu.arguments import phase_kernel
 from ..blocks import BLOCK, in_blocks
 from ..errors import InputError
 from ..registry import Registry

@@ -42,7 +42,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..backends.cpu.executor import SMALL, Job, Phase
+from ..backends.cpu.arguments import Phase
+from ..backends.cpu.executor import SMALL, Plan
 from ..collisions.contacts import Contacts
 from ..constraints import Role
 from ..energy.system import System, row_sums
@@ -80,45 +81,43 @@ class Bdf2:
         self._h, self._inverse = h, np.where(system.pin_weight > 0, 0.0, 1.0 / model.masses)
         step, masses = np.array([h], np.float32), np.ascontiguousarray(model.masses, np.float64)
         mass = np.array([masses.sum()])
-        history = (self._q_before, self._v_before, self._fresh)
-        moving = (q, self._v, *history, self.from_q, self.from_v, self._acceleration, self.pulled, step)
-        self.opening = Phase(kernels.extrapolate, moving, 0, n)
-        backward = (q, self._v, *history, self.from_q, self.from_v, new, step)
-        self._backward = Job([Phase(kernels.look_back, backward, 0, n)], 1)
+        history = {"q_before": self._q_before, "v_before": self._v_before, "fresh": self._fresh}
+        moving = {"q": q, "v": self._v, **history, "from_q": self.from_q, "from_v": self.from_v, "h": step}
+        self.opening = kernels.extrapolate.over(0, n, acceleration=self._acceleration, pulled=self.pulled, **moving)
+        self._backward = Plan([kernels.look_back.over(0, n, new=new, **moving)], 1)
 
         blocks = -(-n // BLOCK)
         worked, moved = np.zeros(kernels.WORK * blocks), np.zeros(kernels.KINETIC * blocks)
         stored, measure_new, measure_q = _energies(system, new, q, state)
         self._touches = model.collisions is not None
         least = np.array([1.0 / h**2 if self._touches else 0.0])
-        work = (q, new, self.pulled, masses, pin, target, worked, state)
+        work = {"pulled": self.pulled, "masses": masses, "pin": pin, "target": target, "partial": worked}
         weighing = [
             *measure_new,
-            Phase(kernels.work_blocks, work, 0, n, grain=BLOCK),
-            Phase(kernels.weigh, (stored, worked, state, least), 0, 1, serial=True),
+            kernels.work_blocks.over(0, n, q=q, new=new, state=state, grain=BLOCK, **work),
+            kernels.weigh.over(0, 1, stored=stored, worked=worked, state=state, least=least, serial=True),
         ]
-        ask = Phase(kernels.ask, (state,), 0, 1, serial=True)
+        ask = kernels.ask.over(0, 1, state=state, serial=True)
         judging = [ask, *weighing]
         if not self._touches:
             for share in RETREATS:
-                back = (q, new, state, np.array([share], np.float32))
-                judging += [Phase(kernels.retreat, back, 0, n), *weighing]
-        landed = (new, q, self._v, self._q_before, self._fresh, self.from_v, step)
-        judging.append(Phase(kernels.land, landed, 0, n))
+                back = kernels.retreat.over(0, n, q=q, new=new, state=state, share=np.array([share], np.float32))
+                judging += [back, *weighing]
+        judging.append(kernels.land.over(0, n, new=new, **kernels.land.select(moving)))
         closing = [
-            Phase(kernels.kinetic_blocks, (self.from_v, masses, moved), 0, n, grain=BLOCK),
-            Phase(kernels.balance, (moved, state, mass), 0, 1, serial=True),
-            Phase(kernels.shift, (new, self.from_v, q, self._v, *history, state, mass), 0, n),
+            kernels.kinetic_blocks.over(0, n, v=self.from_v, masses=masses, partial=moved, grain=BLOCK),
+            kernels.balance.over(0, 1, partial=moved, state=state, mass=mass, serial=True),
+            kernels.shift.over(0, n, new=new, newer=self.from_v, q=q, v=self._v, state=state, mass=mass, **history),
         ]
         self.closing = [*judging, *closing]
         first = [
             ask,
             *measure_q,
-            Phase(kernels.kinetic_blocks, (self._v, masses, moved), 0, n, grain=BLOCK),
-            Phase(kernels.begin_balance, (stored, moved, state), 0, 1, serial=True),
+            kernels.kinetic_blocks.over(0, n, v=self._v, masses=masses, partial=moved, grain=BLOCK),
+            kernels.begin_balance.over(0, 1, stored=stored, moved=moved, state=state, serial=True),
         ]
         threads = threads if n > min(SMALL, SMALL_MEASURED) else 1
-        self._first, self._judge, self._close = (Job(phases, threads) for phases in (first, judging, closing))
+        self._first, self._judge, self._close = (Plan(phases, threads) for phases in (first, judging, closing))
         self.restart()
 
     def begin(self) -> None:
@@ -161,17 +160,16 @@ def _energies(
     for group, (begin, end) in zip(groups, pairwise(ends), strict=True):
         kind = group.kind
         sizes = kind.vertices, kind.rows, len(kind.parameters)
-        operator, sums = np.zeros(0), np.zeros(0)
+        given = {"vertices": np.ascontiguousarray(group.vertices, np.int32)}
+        given |= {"weights": np.ascontiguousarray(group.weights, np.float64)}
+        given |= {"parameters": np.ascontiguousarray(group.parameters, np.float64)}
         if kind.role is Role.POSITION:
             kernel = kernels.valued_pass(kind.evaluate, *sizes)
         else:
             project = kernels.origin_only if kind.role is Role.QUADRATIC else kind.project
             kernel = kernels.stored_pass(project, *sizes)
-            operator = np.ascontiguousarray(group.operator, np.float64).ravel()
-            sums = row_sums(group.operator).ravel()
-        weights, parameters = (np.ascontiguousarray(a, np.float64).ravel() for a in (group.weights, group.parameters))
-        first = (np.ascontiguousarray(group.vertices, np.int32).ravel(), operator, weights, parameters, sums)
+            given |= {"operator": np.ascontiguousarray(group.operator, np.float64), "sums": row_sums(group.operator)}
         for rows, into in zip((new, q), phases, strict=True):
-            table = (*first, rows, stored[begin:end], state)
-            into.append(Phase(kernel, table, 0, len(group), grain=BLOCK))
+            sums = stored[begin:end]
+            into.append(kernel.over(0, len(group), q=rows, partial=sums, state=state, grain=BLOCK, **given))
     return stored, *phases

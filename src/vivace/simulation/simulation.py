@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..backends.cpu.executor import SMALL, Job, Phase, check_threads
+from ..backends.cpu.arguments import Phase
+from ..backends.cpu.executor import SMALL, Plan, check_threads
 from ..checks import check_seed, check_time_step, is_whole
 from ..collisions.contacts import NONE, Contacts
 from ..collisions.detector import Detector
@@ -29,7 +30,7 @@ from ..energy.system import Frame, System
 from ..errors import InputError, UnknownNameError
 from ..model.model import Model
 from ..solvers import Budget, Deadline, Outcome, Solver, as_budget, make_solver
-from ..solvers.base import PartsJob
+from ..solvers.base import SubstepsPlan
 from ..solvers.kernels.vectors import copy_rows
 from .grabs import Held, as_vertices
 from .integrators import INTEGRATORS, Bdf2
@@ -111,7 +112,7 @@ class Simulation:
         self.form, self.guess, self.frames, self.trace = form, guess, 0, trace
         self._before = np.zeros((n, 4), np.float32)  # velocities a step ago
         self._previous = np.zeros((n, 4), np.float32)  # positions before the last of several substeps
-        self._together: tuple[tuple, np.ndarray, PartsJob | None] | None = None  # the substeps of a frame as one job
+        self._together: tuple[tuple, np.ndarray, SubstepsPlan | None] | None = None  # a frame as one plan
         self._moving = False  # whether there was such a step
         self._pressed = np.zeros(n, np.float32)
         self._shares = np.ones(n, np.float32)  # of external accelerations that steps have let through of late
@@ -119,7 +120,7 @@ class Simulation:
         self._detector: Detector | None = None
         self._held, self._gravity = Held(model), model.gravity
         self._wind = np.zeros(3)
-        self._windy: tuple[Wind, Job] | None = None  # made when there is wind
+        self._windy: tuple[Wind, Plan] | None = None  # made when there is wind
         self._after_ns = 0  # what came after the last sweep took lately
         self._h, self._substeps = check_time_step(time_step), 1
         self._last_targets: tuple[np.ndarray, np.ndarray] | None = None  # pins at the end of the last step, and where
@@ -434,24 +435,25 @@ class Simulation:
             self.solver.wait()
         self._travel[2] = self.solver.snaps_pins
         pinned = self.model.pinned
-        key = (self.solver, self.system, self._substeps, self.solver.plan)
+        key = (self.solver, self.system, self._substeps, self.solver.plan_key)
         if self._together is None or self._together[0] != key:
             rows = np.zeros((2, len(pinned), 4), np.float32)
-            aims = (pinned, rows[0], rows[1], self._target, np.array([self._substeps], np.float32))
-            before = [Phase(aim, aims, 0, len(pinned), serial=True)] if len(pinned) else []
-            after = [Phase(copy_rows, (self._origin, self._previous), 0, self.model.n), *self._landing]
+            aims = {"vertices": pinned, "first": rows[0], "last": rows[1], "target": self._target}
+            count = np.array([self._substeps], np.float32)
+            before = [aim.over(0, len(pinned), parts=count, serial=True, **aims)] if len(pinned) else []
+            after = [copy_rows.over(0, self.model.n, a=self._origin, to=self._previous), *self._landing]
             buffers = self._start, self._constant, self._new
-            job = self.solver.parts_job(*buffers, [*before, *self._opening, self._flight, *self._viscous], after)
-            self._together = key, rows, job
-        _, rows, job = self._together
-        if job is None:
+            plan = self.solver.plan_substeps(*buffers, [*before, *self._opening, self._flight, *self._viscous], after)
+            self._together = key, rows, plan
+        _, rows, plan = self._together
+        if plan is None:
             return None
         rows[:, :, :3] = first, last
         self._aimed = last
         clock.end("colour")
         parts = range(self._substeps)
         shares = [budget.part(k, self._substeps) for k in parts]
-        outcome = job([Deadline.of(share, reserve_ns=self._after_ns, start_ns=clock.start_ns) for share in shares])
+        outcome = plan([Deadline.of(share, reserve_ns=self._after_ns, start_ns=clock.start_ns) for share in shares])
         self._moving = False
         clock.end("solve")
         return _Part(outcome, NONE, 0, self._frame_getter(self._previous))
@@ -514,7 +516,7 @@ class Simulation:
             self._load_pins()
         else:
             self.system, self._model = system, model
-            self._make_jobs()
+            self._make_plans()
             self._accelerate()
 
         if model.collisions is None:
@@ -555,34 +557,33 @@ class Simulation:
         if self._wind.any() and len(self.model.mesh.triangles):
             self._predict_in_wind()
         else:
-            self._predict_job.run()
+            self._predict_plan.run()
 
     def _predict_in_wind(self) -> None:
         if self._windy is None:
             air = Wind(self.model, self._length, float(self._per_velocity))
-            table = self._flight.arrays
-            flight = replace(self._flight, arrays=(*table[:2], air.total, *table[3:]))
+            flight = replace(self._flight, arrays={**self._flight.arrays, "acceleration": air.total})
             phases = [*self._opening, *air.phases(self._q, self._v, self._acceleration), flight, *self._viscous]
             if self._bdf2 is not None:  # the wind's work counts
-                phases.append(Phase(copy_rows, (air.total, self._bdf2.pulled), 0, self.model.n))
-            self._windy = air, Job(phases, self.threads if self.model.n > SMALL_WINDY else 1)
-        air, job = self._windy
+                phases.append(copy_rows.over(0, self.model.n, a=air.total, to=self._bdf2.pulled))
+            self._windy = air, Plan(phases, self.threads if self.model.n > SMALL_WINDY else 1)
+        air, plan = self._windy
         air.set(self._wind)
-        job.run()
+        plan.run()
 
     def _hold_back(self, contacts: Contacts) -> None:
         """The adaptive guess; but what touches is pressed on a little, or there would be no friction."""
         touching = contacts.walls.vertices, contacts.pairs.vertices
         for vertices in touching:
             self._pressed[vertices] = PRESSED
-        self._hold_back_job.run()
+        self._hold_back_plan.run()
         for vertices in touching:
             self._pressed[vertices] = 0.0
 
     def _update(self, contacts: Contacts, solved: np.ndarray) -> None:
         """`solved`: positions before the guard."""
         if self._bdf2 is None:
-            self._update_job.run()
+            self._update_plan.run()
         else:
             stopped = np.flatnonzero((solved != self._new).any(axis=1)) if solved is not self._new else np.zeros(0)
             self._bdf2.land(contacts, stopped.astype(np.int32))
@@ -592,7 +593,7 @@ class Simulation:
         """Where the step's problem begins: q_n, or what BDF2 takes for it."""
         return self._q if self._bdf2 is None else self._bdf2.from_q
 
-    def _make_jobs(self) -> None:
+    def _make_plans(self) -> None:
         system, n = self.system, self.model.n
         with np.errstate(over="ignore"):  # the solver's layout will say so
             inertia = system.inertia.astype(np.float32)
@@ -604,35 +605,36 @@ class Simulation:
             bdf2.prepare(system, self._length, self._pin_weight, self._target, self.threads)
             self._opening.append(bdf2.opening)
         velocity = self._v if bdf2 is None else bdf2.from_v
-        moving, made = (origin, velocity, self._acceleration), (self._s, self._start, self._constant)
+        moving = {"q": origin, "v": velocity, "acceleration": self._acceleration, "inertia": inertia}
+        pins = {"pin": self._pin_weight, "target": self._target}
+        made = {"s": self._s, "start": self._start, "constant": self._constant}
         unit = float(self._per_velocity)
         self._travel = np.array([system.glide * system.h / unit, system.h * unit, 1.0], np.float32)
-        self._flight = Phase(predict, (*moving, inertia, self._pin_weight, self._target, *made, self._travel), 0, n)
+        self._flight = predict.over(0, n, travel=self._travel, **moving, **pins, **made)
         self._viscous: list[Phase] = []
         if system.viscous:
             off = system.stiffness_off
             factor = np.array([system.viscous], np.float32)
-            values, tie = off.data.astype(np.float32), system.stiffness_tie.astype(np.float32)
-            table = (off.indptr, off.indices, values, tie, origin, self._constant, factor)
-            self._viscous.append(Phase(add_viscous, table, 0, n))
+            matrix = {"indptr": off.indptr, "indices": off.indices, "off": off.data.astype(np.float32)}
+            matrix |= {"tie": system.stiffness_tie.astype(np.float32), "factor": factor}
+            self._viscous.append(add_viscous.over(0, n, q=origin, constant=self._constant, **matrix))
         threads = self.threads if n > SMALL else 1
-        self._predict_job = Job([*self._opening, self._flight, *self._viscous], threads)
+        self._predict_plan = Plan([*self._opening, self._flight, *self._viscous], threads)
         self._windy = None
         fall = np.array([1 / (unit * self._length), system.glide * system.h**2], np.float32)
-        held = (
-            self._v,
-            self._before,
-            self._acceleration,
-            self._start,
-            self._pin_weight,
-            self._shares,
-            self._pressed,
-            fall,
-        )
-        self._hold_back_job = Job([Phase(hold_back, held, 0, n)], threads)
+        held: dict[str, np.ndarray] = {
+            "v": self._v,
+            "before": self._before,
+            "acceleration": self._acceleration,
+            "start": self._start,
+        }
+        held |= {"pin": self._pin_weight, "shares": self._shares, "pressed": self._pressed, "fall_off": fall}
+        self._hold_back_plan = Plan([hold_back.over(0, n, **held)], threads)
         rate = np.array([unit / system.h], np.float32)
-        self._landing = [Phase(update, (self._new, self._q, self._v, rate), 0, n)] if bdf2 is None else bdf2.closing
-        self._update_job = Job(self._landing, threads)
+        self._landing = (
+            [update.over(0, n, new=self._new, q=self._q, v=self._v, rate=rate)] if bdf2 is None else bdf2.closing
+        )
+        self._update_plan = Plan(self._landing, threads)
         self._together = None
 
     def _load_pins(self) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..backends.cpu.executor import Phase
+from ..backends.cpu.arguments import Phase
 from ..energy.kernels.assemble import list_corners
 from ..model.model import Model
 from .kernels.wind import blow, press
@@ -53,6 +53,9 @@ class Wind:
 
     def phases(self, q: np.ndarray, v: np.ndarray, acceleration: np.ndarray) -> list[Phase]:
         """Steps that write `total`, from positions, velocities and accelerations without wind (n, 4)."""
-        pressed = (self._triangles, q, v, self._lag, self._settings, self._force)
-        blown = (self._starts, self._incident, self._force, self._share, acceleration, self.total)
-        return [Phase(press, pressed, 0, len(self._force)), Phase(blow, blown, 0, len(self.total))]
+        surface = {"triangles": self._triangles, "lag": self._lag, "settings": self._settings, "force": self._force}
+        around = {"starts": self._starts, "incident": self._incident, "force": self._force, "share": self._share}
+        return [
+            press.over(0, len(self._force), q=q, v=v, **surface),
+            blow.over(0, len(self.total), acceleration=acceleration, total=self.total, **around),
+        ]

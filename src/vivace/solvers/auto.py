@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..backends.cpu.executor import Phase
+from ..backends.cpu.arguments import Phase
 from ..collisions.contacts import Contacts
 from ..constraints import Role
 from ..energy.system import System
@@ -34,8 +34,8 @@ from .base import (
     Budget,
     Deadline,
     Outcome,
-    PartsJob,
     Solver,
+    SubstepsPlan,
     make_solver,
 )
 
@@ -129,8 +129,8 @@ class Auto(Solver):
         return True
 
     @property
-    def plan(self) -> object:
-        return None if self._solver is None else self._solver.plan
+    def plan_key(self) -> object:
+        return None if self._solver is None else self._solver.plan_key
 
     @property
     def used(self) -> str:
@@ -146,11 +146,11 @@ class Auto(Solver):
             self._solver.wait()  # the result must not depend on when a hierarchy is there
         return self._solver.solve(start, constant, out, deadline)
 
-    def parts_job(
+    def plan_substeps(
         self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, before: Sequence[Phase], after: Sequence[Phase]
-    ) -> PartsJob | None:
+    ) -> SubstepsPlan | None:
         assert self._solver is not None
-        return self._solver.parts_job(start, constant, out, before, after)
+        return self._solver.plan_substeps(start, constant, out, before, after)
 
     def wait(self) -> None:
         if self._solver is not None:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..backends.cpu.executor import Phase
+from ..backends.cpu.arguments import Phase
 from ..checks import is_number, is_whole, read_value
 from ..collisions.contacts import Contacts
 from ..colouring import Colouring
@@ -115,7 +115,7 @@ class Outcome:
     residuals: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
 
-PartsJob = Callable[[Sequence[Deadline]], Outcome]  # a deadline for each substep
+SubstepsPlan = Callable[[Sequence[Deadline]], Outcome]  # a deadline for each substep
 
 
 class Solver(ABC):
@@ -128,8 +128,8 @@ class Solver(ABC):
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
 
     @property
-    def plan(self) -> object:
-        """What changes when jobs made by `parts_job` no longer hold."""
+    def plan_key(self) -> object:
+        """What changes when plans made by `plan_substeps` no longer hold."""
         return self.system
 
     @property
@@ -168,9 +168,9 @@ class Solver(ABC):
     def wait(self) -> None:  # noqa: B027
         """Finish what `prepare` has left to the background, if anything."""
 
-    def parts_job(
+    def plan_substeps(
         self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, before: Sequence[Phase], after: Sequence[Phase]
-    ) -> PartsJob | None:
+    ) -> SubstepsPlan | None:
         """A way to solve all substeps of a frame in one go, or None: then each is solved by itself.
 
         `before` writes `start` and `constant` of a substep, `after` takes what is in `out`.

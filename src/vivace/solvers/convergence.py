@@ -1,4 +1,4 @@
-"""What watched jobs are told and tell: when a residual is small enough, and what it was, sweep by sweep."""
+"""What watched plans are told and tell: when a residual is small enough, and what it was, sweep by sweep."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ ROOM = 4096  # residuals of a step that are kept; sweeps beyond are not recorded
 
 
 class Watcher:
-    """`arrays`: those that a watch phase writes and reads, after its sums; `monitor`: the one that stops its job."""
+    """`arrays`: those that a watch phase writes and reads, after its sums; `monitor`: the one that stops its plan."""
 
     def __init__(self) -> None:
         self.monitor, self._limits, self._history = np.array([1.0, 0.0]), np.zeros(2), np.full(1 + 2 * ROOM, OFF)
-        self.arrays = self.monitor, self._limits, self._history
+        self.arrays = {"monitor": self.monitor, "limits": self._limits, "history": self._history}
         self._sought = False
 
     def begin(self, deadline: Deadline, resolution: Callable[[], float] | None = None) -> bool:
-        """Called before a solve; whether its job has to be watched.
+        """Called before a solve; whether its plan has to be watched.
 
         `resolution`: the square of the residual that rounding leaves (N²), asked for if there is a tolerance.
         """

@@ -9,21 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from vivace.backends.cpu.executor import (
-    GRAIN,
-    LONG_CHUNK,
-    SMALLEST_CHUNK,
-    Job,
-    Phase,
-    check_threads,
-    default_threads,
-    doubles,
-    floats,
-    ints,
-    longs,
-    phase_kernel,
-    rows,
-)
+from vivace.backends.cpu.arguments import GRAIN, Phase, doubles, floats, ints, longs, phase_kernel, rows
+from vivace.backends.cpu.executor import LONG_CHUNK, SMALLEST_CHUNK, Plan, check_threads, default_threads
 from vivace.errors import InputError
 
 THREADS = (1, 2, 3, 8)
@@ -99,18 +86,18 @@ def read_views(table, begin, end, iteration):
     out[6], out[7], out[8], out[9], out[10] = f[1], d[1], i[1], k[1], r[1, 2]
 
 
-def visits_job(n, threads, begin=0, end=None):
+def visits_plan(n, threads, begin=0, end=None):
     end = n if end is None else end
     arrays = np.zeros(n, np.int32), np.full(n, -1, np.int64), np.zeros(n, np.int64)
-    return Job([Phase(count_visits, arrays, begin, end)], threads), arrays
+    return Plan([Phase(count_visits, arrays, begin, end)], threads), arrays
 
 
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("n", [0, 1, 15, 96, 191, 192, 1000, 5003])
 def test_every_item_is_visited_once_an_iteration(threads, n):
     """visits_i = K after K iterations, and the iteration numbers passed in add up to 0 + 1 + ... + (K - 1)."""
-    job, (visits, _, when) = visits_job(n, threads)
-    assert job.run(7) == 7
+    plan, (visits, _, when) = visits_plan(n, threads)
+    assert plan.run(7) == 7
     assert (visits == 7).all()
     assert (when == 21).all()
 
@@ -119,8 +106,8 @@ def test_every_item_is_visited_once_an_iteration(threads, n):
 @pytest.mark.parametrize(("begin", "end"), [(0, 1000), (5, 1000), (37, 240), (300, 300), (3, 4099)])
 def test_chunks_are_cut_at_multiples_of_the_grain(threads, begin, end):
     """Chunks tile [begin, end) and start at begin + a multiple of GRAIN; small phases are not cut."""
-    job, (visits, chunk, _) = visits_job(5000, threads, begin, end)
-    job.run()
+    plan, (visits, chunk, _) = visits_plan(5000, threads, begin, end)
+    plan.run()
     inside = np.zeros(5000, bool)
     inside[begin:end] = True
     assert np.array_equal(visits, inside.astype(np.int32))
@@ -136,8 +123,8 @@ def test_chunks_are_cut_at_multiples_of_the_grain(threads, begin, end):
 def test_a_phase_sees_the_whole_phase_before_it(threads):
     """Phase 2 of iteration k finds every a_j = k + 1: all of phase 1 is done, and nobody has begun the next."""
     a, late = np.zeros(800, np.int64), np.zeros(800, np.int64)
-    job = Job([Phase(step_forward, (a,), 0, 800), Phase(look_at_all, (a, late), 0, 800)], threads)
-    assert job.run(200) == 200
+    plan = Plan([Phase(step_forward, (a,), 0, 800), Phase(look_at_all, (a, late), 0, 800)], threads)
+    assert plan.run(200) == 200
     assert (a == 200).all()
     assert not late.any()
 
@@ -148,7 +135,7 @@ def test_dependence_carries_over_many_iterations(threads):
     a, b, c = np.zeros((3, 1009), np.int64)
     shift = np.array([577], np.int64)
     phases = [Phase(pull, (x, y, shift), 0, 1009) for x, y in ((a, b), (b, c), (c, a))]
-    assert Job(phases, threads).run(200) == 200
+    assert Plan(phases, threads).run(200) == 200
     assert (a == 600).all()
 
 
@@ -157,9 +144,9 @@ def test_a_serial_phase_is_one_chunk(threads):
     """An order-dependent sum has the same bits whatever the team, and is called once an iteration."""
     x = np.random.default_rng(0).uniform(0.5, 1.0, 5000)
     (alone, total), calls = np.zeros((2, 1)), np.zeros(1, np.int32)
-    Job([Phase(add_in_order, (x, alone, calls), 0, 5000)], 1).run()
+    Plan([Phase(add_in_order, (x, alone, calls), 0, 5000)], 1).run()
     calls[0] = 0
-    Job([Phase(add_in_order, (x, total, calls), 0, 5000, serial=True)], threads).run(3)
+    Plan([Phase(add_in_order, (x, total, calls), 0, 5000, serial=True)], threads).run(3)
     assert total[0] == alone[0]
     assert calls[0] == 3
 
@@ -168,21 +155,21 @@ def test_views_have_the_type_and_length_of_their_arrays():
     arrays = [np.arange(k + 2).astype(t) for k, t in enumerate((np.float32, np.float64, np.int32, np.int64))]
     four = np.arange(12, dtype=np.float32).reshape(3, 4)
     out = np.zeros(11)
-    Job([Phase(read_views, (*arrays, four, out), 0, 1)], 1).run()
+    Plan([Phase(read_views, (*arrays, four, out), 0, 1)], 1).run()
     assert out.tolist() == [2, 3, 4, 5, 3, 4, 1, 1, 1, 1, 6]
 
 
 @pytest.mark.parametrize("threads", THREADS)
 def test_a_deadline_in_the_past_leaves_one_iteration(threads):
-    job, (visits, _, _) = visits_job(1000, threads)
-    assert job.run(1000, deadline_ns=time.perf_counter_ns() - 1) == 1
+    plan, (visits, _, _) = visits_plan(1000, threads)
+    assert plan.run(1000, deadline_ns=time.perf_counter_ns() - 1) == 1
     assert (visits == 1).all()
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_deadline_ends_a_job_that_nothing_else_would_end(threads):
-    job, (visits, _, _) = visits_job(1000, threads)
-    made = job.run(2**31, deadline_ns=time.perf_counter_ns() + 5_000_000)
+    plan, (visits, _, _) = visits_plan(1000, threads)
+    made = plan.run(2**31, deadline_ns=time.perf_counter_ns() + 5_000_000)
     assert 1 <= made < 2**31
     assert (visits == made).all()
 
@@ -193,38 +180,38 @@ def test_the_monitor_stops_after_the_iteration_that_meets_it(threads):
     monitor = np.array([1.0, 3.0])
     visits = np.zeros(1000, np.int32), np.zeros(1000, np.int64), np.zeros(1000, np.int64)
     phases = [Phase(count_visits, visits, 0, 1000), Phase(lower_monitor, (monitor,), 0, 1, serial=True)]
-    job = Job(phases, threads, monitor)
-    assert job.run(100) == 8
-    assert job.run(5) == 5
+    plan = Plan(phases, threads, monitor)
+    assert plan.run(100) == 8
+    assert plan.run(5) == 5
     assert (visits[0] == 13).all()
 
 
 def test_a_monitor_that_is_not_a_number_does_not_stop():
-    job = Job([Phase(step_forward, (np.zeros(4, np.int64),), 0, 4)], 1, np.array([np.nan, 0.0]))
-    assert job.run(4) == 4
+    plan = Plan([Phase(step_forward, (np.zeros(4, np.int64),), 0, 4)], 1, np.array([np.nan, 0.0]))
+    assert plan.run(4) == 4
 
 
 def test_nothing_to_do():
-    assert Job([], 2).run(3) == 0
-    job, (visits, _, _) = visits_job(100, 2)
-    assert job.run(0) == 0
+    assert Plan([], 2).run(3) == 0
+    plan, (visits, _, _) = visits_plan(100, 2)
+    assert plan.run(0) == 0
     assert not visits.any()
 
 
 def test_non_contiguous_arrays_are_refused():
     strided = np.zeros(20, np.int64)[::2]
     with pytest.raises(InputError, match="C-contiguous"):
-        Job([Phase(step_forward, (strided,), 0, 10)], 1)
+        Plan([Phase(step_forward, (strided,), 0, 10)], 1)
 
 
 def test_a_job_keeps_its_arrays():
     """Tables hold addresses: the arrays must outlive whoever made them."""
-    job, (visits, chunk, when) = visits_job(500, 2)
+    plan, (visits, chunk, when) = visits_plan(500, 2)
     watched = visits.copy()
-    held = job._keep
+    held = plan._keep
     del chunk, when
     gc.collect()
-    job.run(2)
+    plan.run(2)
     assert (visits == watched + 2).all()
     assert any(visits is array for arrays, _ in held.values() for array in arrays)
 
@@ -240,28 +227,28 @@ def finishes(target, *args):
 
 
 def test_many_small_jobs_back_to_back():
-    """2000 jobs of one iteration; half of them new, half run again."""
+    """2000 plans of one iteration; half of them new, half run again."""
 
     def work():
         a = np.zeros(200, np.int64)
         for _ in range(1000):
-            job = Job([Phase(step_forward, (a,), 0, 200)], 2)
-            job.run()
-            job.run()
+            plan = Plan([Phase(step_forward, (a,), 0, 200)], 2)
+            plan.run()
+            plan.run()
         return a
 
     assert (finishes(work) == 2000).all()
 
 
 def test_two_jobs_at_once_share_the_helpers():
-    """Two Python threads, each with its own job for three: results as if alone."""
+    """Two Python threads, each with its own plan for three: results as if alone."""
 
     def work():
         a, late = np.zeros(400, np.int64), np.zeros(400, np.int64)
-        job = Job([Phase(step_forward, (a,), 0, 400), Phase(look_at_all, (a, late), 0, 400)], 3)
+        plan = Plan([Phase(step_forward, (a,), 0, 400), Phase(look_at_all, (a, late), 0, 400)], 3)
         for _ in range(30):
             a[:] = 0
-            assert job.run(20) == 20
+            assert plan.run(20) == 20
         return (a == 20).all() and not late.any()
 
     results = []

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from kernel_twins import EPS32, to_rows
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.collisions.kernels.hash_grid import grid_arrays
 from vivace.collisions.kernels.surface_boxes import (
     INFLATE,
@@ -38,11 +39,11 @@ class Features:
         edges, s = self.corners[:, [0, -1]], to_rows(s)
         assert survey(self.q, s, np.arange(n, dtype=np.int32), edges, self.settings)
         table = (self.q, s, self.settings, self.shifted, np.zeros(n, np.float32))
-        Job([Phase(follow, table, 0, n)], 1).run()
+        Plan([Phase(follow, table, 0, n)], 1).run()
         self.drift, self.grid = np.full((count, 4), np.nan, np.float32), grid_arrays(count)
         sizes = (self.corners, np.array([width], np.int64), self.drift)
         self.table = (*self.grid, *sizes, self.q, self.shifted, self.settings)
-        Job([Phase(bound, self.table, 0, count)], 2).run()
+        Plan([Phase(bound, self.table, 0, count)], 2).run()
         self.moved = (self.shifted.astype(np.float64) - self.q)[self.corners, :3]  # (count, width, 3)
 
 
@@ -115,7 +116,7 @@ def test_drifts_in_the_order_of_the_grid(width):
     corners, drifts = np.zeros((count, width), np.int32), np.full((count, 4), np.nan, np.float32)
     between = [(), tuple(np.zeros((2, count, 4), np.float32)), (np.zeros((5 * count, 4), np.float32),)][width - 1]
     kernel = (arrange_vertices, arrange_edges, arrange_triangles)[width - 1]
-    Job([Phase(kernel, (*features.table, corners, *between, drifts), 0, count)], 1).run()
+    Plan([Phase(kernel, (*features.table, corners, *between, drifts), 0, count)], 1).run()
     np.testing.assert_array_equal(corners, features.corners[order])
     np.testing.assert_array_equal(drifts[:, :3], features.drift[order, :3])
     room = drifts[:, 3].astype(np.float64) - features.drift[order, 3]

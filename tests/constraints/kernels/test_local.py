@@ -13,7 +13,8 @@ import pytest
 import kernel_twins as twins
 import vivace as vv
 from kernel_twins import EPS32, EPS64
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.constraints.kernels.local import gather, local_pass, project_pass
 from vivace.energy.system import row_sums
 from vivace.solvers.projective.layout import Layout
@@ -96,7 +97,7 @@ def run_local(kernel, table, threads=2):
     out = np.full((slots.size, 4), np.nan, np.float32)
     sums = row_sums(operator.astype(np.float64)).astype(np.float32).ravel()
     arrays = (*(a.ravel() for a in (vertices, operator, weights, parameters, slots)), q, out, sums)
-    Job([Phase(kernel, arrays, 0, len(vertices))], threads).run()
+    Plan([Phase(kernel, arrays, 0, len(vertices))], threads).run()
     assert not out[:, 3].any()
     return out[slots][:, :, :3]
 
@@ -160,7 +161,7 @@ def test_the_phases_of_a_layout_make_the_right_hand_side(name, threads):
     at = q[:, :3].astype(np.float64)
     frame = vv.Frame(at, at, at, model.targets)
     layout.load(q, twins.to_rows(system.constant(frame)))
-    Job(layout.local_phases, threads).run()
+    Plan(layout.local_phases, threads).run()
     size = system.inertia * np.abs(at).max()
     for group in (*system.springs, *system.projected):
         a = np.abs(group.operator)
@@ -178,7 +179,7 @@ def test_gather():
     slot_at = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     shares = twins.to_rows(rng.standard_normal((slot_at[-1], 3)))
     constant, base = twins.to_rows(rng.standard_normal((300, 3))), np.full((300, 4), np.nan, np.float32)
-    Job([Phase(gather, (slot_at, shares, constant, base), 0, 300)], 3).run()
+    Plan([Phase(gather, (slot_at, shares, constant, base), 0, 300)], 3).run()
     for i in range(300):
         terms = np.concatenate([constant[i : i + 1], shares[slot_at[i] : slot_at[i + 1]]]).astype(np.float64)
         assert (np.abs(base[i] - terms.sum(axis=0)) <= len(terms) * EPS32 * np.abs(terms).sum(axis=0)).all()

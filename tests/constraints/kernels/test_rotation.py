@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import kernel_twins as twins
 import vivace as vv
 from kernel_twins import EPS32, EPS64
-from vivace.backends.cpu.executor import Job
+from vivace.backends.cpu.executor import Plan
 from vivace.constraints.kernels.rotation import nearest_rotation, signed_svd
 from vivace.constraints.kernels.volume import nearest_unimodular
 from vivace.solvers.projective.layout import Layout
@@ -221,7 +221,7 @@ def local_rotations_of(mesh, q, threads, order):
     layout = Layout(vv.System(vv.Model.of(mesh, vv.Solid(youngs_modulus=200.0)), 1 / 60), order, threads)
     layout.q[:, :3] = q[layout.order]
     layout.constant[:, :3] = np.random.default_rng(14).standard_normal(q.shape)
-    Job(layout.local_phases, threads).run()
+    Plan(layout.local_phases, threads).run()
     return layout
 
 

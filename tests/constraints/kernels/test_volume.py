@@ -8,7 +8,7 @@ from numba import njit
 
 import vivace as vv
 from kernel_twins import EPS32
-from vivace.backends.cpu.executor import Job
+from vivace.backends.cpu.executor import Plan
 from vivace.backends.cpu.simd import copysign4, load4, store4
 from vivace.constraints.kernels.volume import local_volumes, nearest_unimodular
 from vivace.solvers.projective.layout import Layout
@@ -33,7 +33,7 @@ def test_four_at_once_agree_with_one_at_a_time(amplitude):
     rng = np.random.default_rng(1)
     rest = layout.system.model.mesh.vertices
     layout.q[:, :3] = rest + rng.standard_normal(rest.shape) * amplitude
-    Job([phase], 1).run()
+    Plan([phase], 1).run()
     vertices, operator, weights, _, slots, q, shares, _ = phase.arrays
     a = operator.reshape(-1, 3, 4).astype(np.float64)
     x = q[vertices.reshape(-1, 4), :3].astype(np.float64)
@@ -52,7 +52,7 @@ def test_determinant_is_one():
     rng = np.random.default_rng(2)
     rest = layout.system.model.mesh.vertices
     layout.q[:, :3] = rest * [1.2, 0.9, 1.05] + rng.standard_normal(rest.shape) * 0.01
-    Job([phase], 1).run()
+    Plan([phase], 1).run()
     _, operator, weights, _, slots, _, shares, _ = phase.arrays
     for t in range(len(weights)):
         a = operator.reshape(-1, 3, 4)[t].astype(np.float64)
@@ -67,7 +67,7 @@ def test_threads_change_nothing():
     for threads in (1, 2, 3, 4):
         layout, phase = volume_phase(threads)
         layout.q[:, :3] += np.random.default_rng(3).standard_normal((layout.n, 3)) * 0.03
-        Job([phase], threads).run()
+        Plan([phase], threads).run()
         results.append(phase.arrays[6].copy())
     for other in results[1:]:
         np.testing.assert_array_equal(other, results[0])

@@ -7,7 +7,8 @@ import pytest
 
 import vivace as vv
 from kernel_twins import EPS32, to_rows
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.simulation.kernels.motion import add_viscous, aim, predict, update
 from vivace.solvers.kernels.vectors import OFF, clear, copy_rows, load_rows, store_rows, watch
 
@@ -19,7 +20,7 @@ def random_rows(seed, scale=1.0):
 
 
 def run(kernel, *arrays, n=N, threads=2, iterations=1):
-    Job([Phase(kernel, arrays, 0, n)], threads).run(iterations)
+    Plan([Phase(kernel, arrays, 0, n)], threads).run(iterations)
 
 
 @pytest.mark.parametrize("snap", [True, False])
@@ -106,7 +107,7 @@ def test_aim(parts):
     target = np.full((N, 4), 7.0, np.float32)
     for k in range(parts):
         table = vertices, first, last, target, np.array([parts], np.float32)
-        Job([], 2, before=[Phase(aim, table, 0, 40)]).run_parts([1] * (k + 1), [None] * (k + 1))
+        Plan([], 2, before=[Phase(aim, table, 0, 40)]).run_parts([1] * (k + 1), [None] * (k + 1))
         expected = first + (k + 1) / parts * (last.astype(np.float64) - first)
         assert (np.abs(target[vertices] - expected) <= 3 * EPS32 * (np.abs(first) + np.abs(last))).all()
     assert np.array_equal(np.delete(target, vertices, axis=0), np.full((N - 40, 4), 7.0))
@@ -136,15 +137,15 @@ def test_watch():
     """monitor = (Σ |r|², max(tolerance² Σ |r|² of the first iteration, what float32 resolves)), in float64."""
     square = np.random.default_rng(11).uniform(0, 1, N).astype(np.float32)
     monitor, tolerance, history = np.zeros(2), np.array([0.1, 0.0]), np.array([OFF, 7.0, 7.0])
-    job = Job([Phase(watch, (square, monitor, tolerance, history), 0, N, serial=True)], 1, monitor)
-    assert job.run(3) == 3
+    plan = Plan([Phase(watch, (square, monitor, tolerance, history), 0, N, serial=True)], 1, monitor)
+    assert plan.run(3) == 3
     total = float(square.sum(dtype=np.float64))
     assert monitor[0] == pytest.approx(total, rel=N * np.finfo(float).eps)
     assert monitor[1] == pytest.approx(0.01 * total, rel=N * np.finfo(float).eps)
     tolerance[:] = 1e-6, 2 * total
-    assert job.run(3) == 1
+    assert plan.run(3) == 1
     tolerance[:] = 1.0, 0.0
-    assert job.run(3) == 1
+    assert plan.run(3) == 1
     np.testing.assert_array_equal(history, [OFF, 7, 7])
 
 
@@ -154,7 +155,7 @@ def test_watch_without_a_tolerance_records_and_never_stops():
     for left in (square, np.zeros_like(square), np.full_like(square, np.inf), np.full_like(square, np.nan)):
         monitor, history = np.array([1.0, 0.0]), np.zeros(1 + 2 * 3 + 1)
         arrays = (left, monitor, np.zeros(2), history)
-        assert Job([Phase(watch, arrays, 0, N, serial=True, every=2)], 1, monitor).run(10) == 10
+        assert Plan([Phase(watch, arrays, 0, N, serial=True, every=2)], 1, monitor).run(10) == 10
         total = 0.0
         for value in left:
             total += float(value)

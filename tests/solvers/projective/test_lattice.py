@@ -20,7 +20,7 @@ from vivace import (
     Wire,
     mesh,
 )
-from vivace.backends.cpu.executor import Job
+from vivace.backends.cpu.executor import Plan
 from vivace.collisions import Plane
 from vivace.energy.hessian import Hessian
 from vivace.mesh import Mesh
@@ -152,7 +152,7 @@ def matrices(model: Model, q: np.ndarray, cells: int = 16) -> tuple[np.ndarray, 
     solver.layout.load(rows(q), rows(q))
     r, x = np.zeros((system.n, 4), np.float32), np.zeros((space.nodes, 4), np.float32)
     phases = space.bind(solver.layout, r, x)
-    Job(phases[:3], 1).run()
+    Plan(phases[:3], 1).run()
     u, size = phases[2].arrays[1], 3 * space.nodes
     slabs = np.zeros((size, size))
     for slab in space.slabs:

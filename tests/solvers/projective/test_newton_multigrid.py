@@ -21,7 +21,7 @@ from vivace import (
     Wire,
     mesh,
 )
-from vivace.backends.cpu.executor import Job
+from vivace.backends.cpu.executor import Plan
 from vivace.collisions import Plane
 from vivace.energy.hessian import Hessian
 from vivace.mesh import Mesh
@@ -171,12 +171,12 @@ def test_the_cycle_is_symmetric_and_positive(stretch):
     system = System(make_scene("tablecloth", resolution=15, stretch=stretch).model, H)
     solver = prepared(NAME, system)
     r, e = np.zeros((2, system.n, 4), np.float32)
-    job = Job(solver.levels.cycle(r, e), 1)
+    plan = Plan(solver.levels.cycle(r, e), 1)
     rng = np.random.default_rng(0)
 
     def cycle(x):
         r[:, :3] = x
-        job.run()
+        plan.run()
         return e[:, :3].astype(np.float64)
 
     for frame in list(states(system))[:3]:

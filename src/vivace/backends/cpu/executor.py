@@ -15,7 +15,7 @@ Claims and completions are counters that only grow, one cache line each, so noth
 its phase's turn k while its claim reads k, and that turn is over when the phase's count of finished chunks reaches
 (k + 1) x chunks. A thread that is behind finds every claim taken and every count passed, and catches up.
 
-A job may have several parts, such as the substeps of a frame: each begins with some phases of its own, then iterates,
+A plan may have several parts, such as the substeps of a frame: each begins with some phases of its own, then iterates,
 and ends with others.
 
 Which thread runs a chunk never changes what the chunk computes, so results do not depend on the number of threads.
@@ -25,15 +25,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from queue import SimpleQueue
 
 import numpy as np
-from numba import carray, cfunc, njit
-from numba.extending import register_jitable
+from numba import njit
 
 from ...errors import InputError
+from .arguments import Phase
 from .atomics import (
     atomic_add,
     atomic_claim,
@@ -43,81 +42,13 @@ from .atomics import (
     clock_ns,
     relax,
 )
-from .memory import as_pointer
 
 LINE = 8  # int64s in a cache line
 APPROVED, STOPPED, ENDED, COUNTERS = 0, LINE, 2 * LINE, 3 * LINE
 SMALLEST_CHUNK = 96  # below this many items a second thread costs more than it brings
 SMALL = 20_000  # items below which no helper is woken for merely copying them
 LONG_CHUNK = 512  # items that are worth a chunk of their own beyond one a thread
-GRAIN = 16  # chunks are cut at multiples of this: kernels that work on groups of items never see a group torn
-VALUE, THRESHOLD = 0, 1  # slots of the monitor: the job stops when monitor[VALUE] <= monitor[THRESHOLD]
-
-
-# --- the arguments of a phase ------------------------------------------------------------------------------------
-# A phase is called through a C function pointer with the address of a table: (address, length) for each array.
-
-
-@register_jitable
-def floats(table, slot):
-    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
-    return carray(as_pointer(entry[0]), (entry[1],), np.float32)
-
-
-@register_jitable
-def doubles(table, slot):
-    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
-    return carray(as_pointer(entry[0]), (entry[1],), np.float64)
-
-
-@register_jitable
-def ints(table, slot):
-    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
-    return carray(as_pointer(entry[0]), (entry[1],), np.int32)
-
-
-@register_jitable
-def longs(table, slot):
-    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
-    return carray(as_pointer(entry[0]), (entry[1],), np.int64)
-
-
-@register_jitable
-def rows(table, slot):
-    """An (n, 4) float32 array."""
-    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
-    return carray(as_pointer(entry[0]), (entry[1] // 4, 4), np.float32)
-
-
-class phase_kernel:
-    """Decorator: compile `function(table, begin, end, iteration)` for the team, the first time it is needed."""
-
-    def __init__(self, function: Callable[[int, int, int, int], None], cache: bool = True):
-        self.function, self.cache = function, cache
-        self.__doc__ = function.__doc__
-        self.__name__ = function.__name__
-        self._compiled = None
-
-    @property
-    def address(self) -> int:
-        if self._compiled is None:
-            compile_c = cfunc("void(intp, intp, intp, intp)", nopython=True, cache=self.cache, error_model="numpy")
-            self._compiled = compile_c(self.function)
-        return self._compiled.address
-
-
-@dataclass(frozen=True)
-class Phase:
-    """One compiled kernel over items [begin, end) with the arrays it reads and writes."""
-
-    kernel: phase_kernel
-    arrays: tuple[np.ndarray, ...]
-    begin: int
-    end: int
-    serial: bool = False  # one chunk, whatever the team: for reductions with a fixed order
-    every: int = 1  # take part in iterations 0, every, 2 every, ... only
-    grain: int = GRAIN  # chunks are cut at multiples of this
-    chunks: int = 0  # how many there are; 0: by the number of items
+VALUE, THRESHOLD = 0, 1  # slots of the monitor: the plan stops when monitor[VALUE] <= monitor[THRESHOLD]
 
 
 # --- the walk ------------------------------------------------------------------------------------------------------
@@ -203,7 +134,7 @@ def _chunks(items: int, threads: int) -> int:
     return max(1, min(threads, items // SMALLEST_CHUNK), min(4 * threads, items // LONG_CHUNK))
 
 
-class Job:
+class Plan:
     """Phases laid out for a team: made once, run as often as the arrays' contents change."""
 
     def __init__(
@@ -219,10 +150,10 @@ class Job:
         self.threads = threads
         self._bounds = np.array([len(before), len(before) + len(phases)], np.int64)
         phases = [*before, *phases, *after]
-        self._keep: dict[int, tuple] = {}  # arrays whose addresses the tables hold, and the tables
+        self._keep: dict[tuple, tuple] = {}  # arrays whose addresses the tables hold, and the tables
         tables, functions, every, pointers, begins, ends = [], [], [], [0], [], []
         for phase in phases:
-            tables.append(self._table(phase.arrays))
+            tables.append(self._bound(phase)[1])
             functions.append(phase.kernel.address)
             every.append(phase.every)
             items = phase.end - phase.begin
@@ -237,17 +168,18 @@ class Job:
         self._pointers, self._begins, self._ends = (np.array(a, np.int64) for a in (pointers, begins, ends))
         self.monitor = np.array([1.0, 0.0]) if monitor is None else monitor
 
-    def _table(self, arrays: tuple[np.ndarray, ...]) -> int:
-        """The address of the table for `arrays`; phases that share the tuple share the table."""
-        if id(arrays) not in self._keep:
-            entries = []
-            for array in arrays:
-                if not array.flags.c_contiguous:
-                    raise InputError("arrays of a phase must be C-contiguous")
-                entries.append((array.__array_interface__["data"][0], array.size))
-            table = np.array(entries or [(0, 0)], np.int64)
-            self._keep[id(arrays)] = arrays, table
-        return self._keep[id(arrays)][1].ctypes.data
+    def _bound(self, phase: Phase) -> tuple[tuple[np.ndarray, ...], int]:
+        """A phase's arrays in its kernel's order, checked, and the address of their table.
+
+        Phases of one kernel that share their arrays share a table, and are checked once."""
+        key = id(phase.arrays), phase.kernel
+        if key not in self._keep:
+            arrays = phase.kernel.bind(phase.arrays)
+            entries = [(array.__array_interface__["data"][0], array.size) for array in arrays]
+            self._keep[key] = phase.arrays, arrays, np.array(entries or [(0, 0)], np.int64)
+        _, arrays, table = self._keep[key]
+        phase.kernel.check_range(arrays, phase.begin, phase.end)
+        return arrays, table.ctypes.data
 
     def run(self, iterations: int = 1, deadline_ns: int | None = None, first: int = 0, least: int = 1) -> int:
         """Walk the phases until one of the limits is met; return how many iterations were made (at least one).
@@ -282,7 +214,7 @@ class Job:
             raise
 
     def __reduce__(self):
-        raise InputError("a simulation's jobs hold addresses and cannot be copied or pickled; make a new Simulation")
+        raise InputError("a simulation's plans hold addresses and cannot be copied or pickled; make a new Simulation")
 
 
 # --- the helpers: Python threads that sleep until there is work, and work without the GIL -----------------------------
@@ -293,9 +225,9 @@ _lock = threading.Lock()
 
 def _serve(me: int, queue: SimpleQueue) -> None:
     while True:
-        work, job = queue.get()
+        work, plan = queue.get()
         _walk(me, *work)
-        del work, job
+        del work, plan
 
 
 def _helpers(count: int) -> list[SimpleQueue]:

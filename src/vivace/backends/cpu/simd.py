@@ -136,6 +136,23 @@ def load4_flat(typingctx, array, start):
 
 
 @intrinsic
+def store4_flat(typingctx, array, start, value):
+    """Write four consecutive values of a contiguous float32 vector, from `start`."""
+    flat = isinstance(array, types.Array) and array.dtype == types.float32 and array.ndim == 1 and array.layout == "C"
+    if not flat or not isinstance(start, types.Integer) or value != float4:
+        return None
+
+    def codegen(context, builder, sig, args):
+        start = context.cast(builder, args[1], sig.args[1], types.intp)
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(data, [start], inbounds=True), _VECTOR.as_pointer())
+        builder.store(args[2], pointer, align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, start, value), codegen
+
+
+@intrinsic
 def at(typingctx, array, index):
     """`array[index]` of a contiguous vector for an index that is never negative, without Numba's wrap-around test."""
     flat = isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"

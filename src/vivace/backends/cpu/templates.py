@@ -64,5 +64,5 @@ def specialised(template: Callable, function: Callable, called: str = "project",
     scope = {**template.__globals__, called: compiled, **numbers}
     copy = types.FunctionType(template.__code__, scope, name)
     copy.__qualname__ = name
-    copy.__module__ = template.__module__
+    copy.__module__, copy.__annotations__ = template.__module__, template.__annotations__
     return copy

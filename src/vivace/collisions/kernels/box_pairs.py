@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ...backends.cpu.addresses import address_of, int_at, put_long, row_at, size_of
-from ...backends.cpu.executor import Job, Phase, phase_kernel
+from ...backends.cpu.addresses import int_at, put_long, row_at
+from ...backends.cpu.arguments import Phase, doubles, ints, longs, phase_kernel, rows
+from ...backends.cpu.executor import Plan
 from .hash_grid import (
     BASE,
     CHUNKS,
     LEVELS,
-    SLOTS,
+    Grid,
+    addresses_of,
     arrange_boxes,
-    grid_arrays,
-    grid_at,
     keep_pair,
     level_at,
     level_of,
@@ -45,38 +45,47 @@ def _list_reversed(state, i, scratch, held, w):
 _walk_list, _walk_list_reversed = walker(_list), walker(_list_reversed)
 
 
-@phase_kernel
-def list_within(table, begin, end, iteration):
+@phase_kernel(items="counts/8")
+def list_within(
+    begin, end, iteration, whole: longs.address, lengths: doubles.address, starts: ints.address, order: ints.span,
+    low: rows.address, high: rows.address,
+    scratch: ints.address, lists: ints.span, counts: longs.address,
+):  # fmt: skip
     """Chunk by chunk, the overlapping pairs of one set of boxes."""
-    grid, order, n = grid_at(table, 0), address_of(table, 7), size_of(table, 7)
+    grid, n = (whole, lengths, starts, low, high), order[1]
     for chunk in range(begin, end):
-        scratch, (out, room), w = scratch_of(table, 10, chunk), list_of(table, 11, chunk), 0
-        state = order, order, out, room
+        own_scratch, (out, room), w = scratch_of(scratch, chunk), list_of(lists, chunk), 0
+        state = order[0], order[0], out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
             own = level_at(grid[0], i)
             for k in range(own, LEVELS):
-                _, w = _walk_list(grid, k, row_at(grid[3], i), row_at(grid[4], i), i, k == own, state, w, scratch)
-        put_long(address_of(table, 12), 8 * chunk, w)
+                _, w = _walk_list(grid, k, row_at(low, i), row_at(high, i), i, k == own, state, w, own_scratch)
+        put_long(counts, 8 * chunk, w)
 
 
-@phase_kernel
-def list_between(table, begin, end, iteration):
+@phase_kernel(items="counts/8")
+def list_between(
+    begin, end, iteration, whole: longs.address, lengths: doubles.address, starts: ints.address, order: ints.span,
+    low: rows.address, high: rows.address,
+    whole_b: longs.address, lengths_b: doubles.address, starts_b: ints.address, order_b: ints.span,
+    low_b: rows.address, high_b: rows.address, scratch: ints.address, lists: ints.span, counts: longs.address,
+):  # fmt: skip
     """Chunk by chunk, the overlapping pairs of two sets: those where the first is no larger, then the others."""
-    grid, order, n = grid_at(table, 0), address_of(table, 7), size_of(table, 7)
-    grid_b, order_b, m = grid_at(table, SLOTS), address_of(table, SLOTS + 7), size_of(table, SLOTS + 7)
+    grid, n = (whole, lengths, starts, low, high), order[1]
+    grid_b, m = (whole_b, lengths_b, starts_b, low_b, high_b), order_b[1]
     for chunk in range(begin, end):
-        scratch, (out, room), w = scratch_of(table, 20, chunk), list_of(table, 21, chunk), 0
-        state = order, order_b, out, room
+        own_scratch, (out, room), w = scratch_of(scratch, chunk), list_of(lists, chunk), 0
+        state = order[0], order_b[0], out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
-            low, high = row_at(grid[3], i), row_at(grid[4], i)
+            box = row_at(low, i), row_at(high, i)
             for k in range(level_at(grid[0], i), LEVELS):
-                _, w = _walk_list(grid_b, k, low, high, i, False, state, w, scratch)
-        state = order_b, order, out, room
+                _, w = _walk_list(grid_b, k, box[0], box[1], i, False, state, w, own_scratch)
+        state = order_b[0], order[0], out, room
         for i in range(m * chunk // CHUNKS, m * (chunk + 1) // CHUNKS):
-            low, high = row_at(grid_b[3], i), row_at(grid_b[4], i)
+            box = row_at(low_b, i), row_at(high_b, i)
             for k in range(level_at(grid_b[0], i) + 1, LEVELS):
-                _, w = _walk_list_reversed(grid, k, low, high, i, False, state, w, scratch)
-        put_long(address_of(table, 22), 8 * chunk, w)
+                _, w = _walk_list_reversed(grid, k, box[0], box[1], i, False, state, w, own_scratch)
+        put_long(counts, 8 * chunk, w)
 
 
 @njit(cache=True, nogil=True)
@@ -99,13 +108,12 @@ def _set_levels(low, high, base, level):
         level[i] = level_of(max(high[i, 0] - low[i, 0], high[i, 1] - low[i, 1], high[i, 2] - low[i, 2]), base)
 
 
-def _filled(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, ...]:
-    arrays = grid_arrays(len(lower))
-    low, high = arrays[:2]
+def _filled(lower: np.ndarray, upper: np.ndarray) -> Grid:
+    grid = Grid.of(len(lower))
     # Rounded outwards, so that boxes which touch in float64 touch in float32.
-    low[:, :3] = np.nextafter(lower.astype(np.float32), np.float32(-np.inf))
-    high[:, :3] = np.nextafter(upper.astype(np.float32), np.float32(np.inf))
-    return arrays
+    grid.low[:, :3] = np.nextafter(lower.astype(np.float32), np.float32(-np.inf))
+    grid.high[:, :3] = np.nextafter(upper.astype(np.float32), np.float32(np.inf))
+    return grid
 
 
 def broad_phase_pairs(
@@ -121,19 +129,24 @@ def broad_phase_pairs(
     those that are apart by less than that may be reported too.
     """
     sets = [_filled(lower, upper)] + ([_filled(*others)] if others is not None else [])
-    base = max(_typical_extent(*arrays[:2], 4096) for arrays in sets)
-    for arrays in sets:
-        arrays[4][BASE] = base
-        _set_levels(*arrays[:2], base, arrays[2])
-    tables = sum(sets, ())
-    arrange = [Phase(arrange_boxes, arrays, 0, len(arrays[0])) for arrays in sets]
-    Job([Phase(sort_sets, tables, 0, len(sets), chunks=len(sets)), *arrange], threads).run()
-    counts = np.zeros(8 * CHUNKS, np.int64)
+    base = max(_typical_extent(grid.low, grid.high, 4096) for grid in sets)
+    arrange = []
+    for grid in sets:
+        grid.lengths[BASE] = base
+        _set_levels(grid.low, grid.high, base, grid.level)
+        arrays = {"low": grid.low, "high": grid.high, "order": grid.order}
+        arrays |= {"to_low": grid.sorted_low, "to_high": grid.sorted_high}
+        arrange.append(Phase(arrange_boxes, arrays, 0, len(grid.low)))
+    sort = Phase(sort_sets, {"sets": addresses_of(sets)}, 0, len(sets), chunks=len(sets))
+    Plan([sort, *arrange], threads).run()
+    counts, scratch = np.zeros(8 * CHUNKS, np.int64), scratch_array()
+    walked = sets[0].walked() | (sets[1].walked("_b") if others is not None else {})
     capacity = 4 * (len(lower) // CHUNKS + 16)
     while True:
         out = np.empty(2 * CHUNKS * capacity, np.int32)
         kernel = list_within if others is None else list_between
-        Job([Phase(kernel, (*tables, scratch_array(), out, counts), 0, CHUNKS, chunks=CHUNKS)], threads).run()
+        arrays = {**walked, "scratch": scratch, "lists": out, "counts": counts}
+        Plan([Phase(kernel, arrays, 0, CHUNKS, chunks=CHUNKS)], threads).run()
         if counts.max() < capacity:
             break
         capacity = int(counts.max()) + 1

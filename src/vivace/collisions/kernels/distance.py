@@ -13,9 +13,9 @@ A collider is a row of `sizes` (kind, where its samples start, how many in x, y 
     rounded box  centre 0-2, rotation 3-11 (row major, local to world), half sides of the core 12-14, rounding 15
     samples      lowest corner 0-2, spacing 3
 
-and a row of `bounds`: the lowest and the highest corner of the box around it. Every kernel finds `sizes`, `shape` and
-the samples of all colliders in the first three slots of its table, and hands the table's address on: Numba counts
-references to arrays that are handed on, which here would take longer than the arithmetic.
+and a row of `bounds`: the lowest and the highest corner of the box around it. Functions get the addresses
+of `sizes`, `shape` and the samples of all colliders: Numba counts references to arrays that are handed on, which here
+would take longer than the arithmetic.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ...backends.cpu.executor import doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.addresses import double_at, float_at, long_at
+from ...backends.cpu.arguments import double, doubles, floats, ints, longs, phase_kernel, rows
 from ...backends.cpu.simd import at
 
 HALF_SPACE, ROUNDED, SAMPLES = 0, 1, 2
@@ -35,21 +36,26 @@ LIPSCHITZ = 3**0.5  # of interpolated samples: along each axis they change no fa
 
 
 @njit(cache=True, error_model="numpy")
-def _half_space(table, k, x, y, z):
-    shape, o = doubles(table, 1), SHAPE * k
-    nx, ny, nz, offset = at(shape, o), at(shape, o + 1), at(shape, o + 2), at(shape, o + 3)
+def _half_space(fields, k, x, y, z):
+    shape, o = fields[1], SHAPE * k
+    nx, ny, nz, offset = double_at(shape, o), double_at(shape, o + 1), double_at(shape, o + 2), double_at(shape, o + 3)
     return nx * x + ny * y + nz * z - offset, nx, ny, nz, offset
 
 
 @njit(cache=True, error_model="numpy")
-def _rounded(table, k, x, y, z):
-    shape, o = doubles(table, 1), SHAPE * k
-    cx, cy, cz, rounding = at(shape, o), at(shape, o + 1), at(shape, o + 2), at(shape, o + 15)
-    hx, hy, hz = at(shape, o + 12), at(shape, o + 13), at(shape, o + 14)
+def _rounded(fields, k, x, y, z):
+    shape, o = fields[1], SHAPE * k
+    cx, cy, cz, rounding = (
+        double_at(shape, o),
+        double_at(shape, o + 1),
+        double_at(shape, o + 2),
+        double_at(shape, o + 15),
+    )
+    hx, hy, hz = double_at(shape, o + 12), double_at(shape, o + 13), double_at(shape, o + 14)
     x, y, z = x - cx, y - cy, z - cz
-    lx = at(shape, o + 3) * x + at(shape, o + 6) * y + at(shape, o + 9) * z
-    ly = at(shape, o + 4) * x + at(shape, o + 7) * y + at(shape, o + 10) * z
-    lz = at(shape, o + 5) * x + at(shape, o + 8) * y + at(shape, o + 11) * z
+    lx = double_at(shape, o + 3) * x + double_at(shape, o + 6) * y + double_at(shape, o + 9) * z
+    ly = double_at(shape, o + 4) * x + double_at(shape, o + 7) * y + double_at(shape, o + 10) * z
+    lz = double_at(shape, o + 5) * x + double_at(shape, o + 8) * y + double_at(shape, o + 11) * z
     ax, ay, az = abs(lx) - hx, abs(ly) - hy, abs(lz) - hz
     ox, oy, oz = max(ax, 0.0), max(ay, 0.0), max(az, 0.0)
     gap = np.sqrt(ox * ox + oy * oy + oz * oz)
@@ -63,9 +69,9 @@ def _rounded(table, k, x, y, z):
         gap, oz = az, 1.0
     support = hx * ox + hy * oy + hz * oz + rounding
     ox, oy, oz = np.copysign(ox, lx), np.copysign(oy, ly), np.copysign(oz, lz)
-    nx = at(shape, o + 3) * ox + at(shape, o + 4) * oy + at(shape, o + 5) * oz
-    ny = at(shape, o + 6) * ox + at(shape, o + 7) * oy + at(shape, o + 8) * oz
-    nz = at(shape, o + 9) * ox + at(shape, o + 10) * oy + at(shape, o + 11) * oz
+    nx = double_at(shape, o + 3) * ox + double_at(shape, o + 4) * oy + double_at(shape, o + 5) * oz
+    ny = double_at(shape, o + 6) * ox + double_at(shape, o + 7) * oy + double_at(shape, o + 8) * oz
+    nz = double_at(shape, o + 9) * ox + double_at(shape, o + 10) * oy + double_at(shape, o + 11) * oz
     return gap - rounding, nx, ny, nz, nx * cx + ny * cy + nz * cz + support
 
 
@@ -79,21 +85,21 @@ def _between(x, low, spacing, count):
 
 
 @njit(cache=True, error_model="numpy")
-def _samples(table, k, x, y, z):
+def _samples(fields, k, x, y, z):
     """Trilinear; outside the grid, the value at its nearest point plus the distance to it."""
-    sizes, shape, grid = longs(table, 0), doubles(table, 1), floats(table, 2)
+    sizes, shape, grid = fields
     m, o = SIZES * k, SHAPE * k
-    spacing = at(shape, o + 3)
-    nx, ny = at(sizes, m + 2), at(sizes, m + 3)
-    i, fx, gx = _between(x, at(shape, o), spacing, nx)
-    j, fy, gy = _between(y, at(shape, o + 1), spacing, ny)
-    k, fz, gz = _between(z, at(shape, o + 2), spacing, at(sizes, m + 4))
-    low = at(sizes, m + 1) + (k * ny + j) * nx + i
+    spacing = double_at(shape, o + 3)
+    nx, ny = long_at(sizes, m + 2), long_at(sizes, m + 3)
+    i, fx, gx = _between(x, double_at(shape, o), spacing, nx)
+    j, fy, gy = _between(y, double_at(shape, o + 1), spacing, ny)
+    k, fz, gz = _between(z, double_at(shape, o + 2), spacing, long_at(sizes, m + 4))
+    low = long_at(sizes, m + 1) + (k * ny + j) * nx + i
     high = low + nx * ny
-    a, b = np.float64(at(grid, low)), np.float64(at(grid, low + 1))
-    c, d = np.float64(at(grid, low + nx)), np.float64(at(grid, low + nx + 1))
-    e, f = np.float64(at(grid, high)), np.float64(at(grid, high + 1))
-    g, h = np.float64(at(grid, high + nx)), np.float64(at(grid, high + nx + 1))
+    a, b = np.float64(float_at(grid, low)), np.float64(float_at(grid, low + 1))
+    c, d = np.float64(float_at(grid, low + nx)), np.float64(float_at(grid, low + nx + 1))
+    e, f = np.float64(float_at(grid, high)), np.float64(float_at(grid, high + 1))
+    g, h = np.float64(float_at(grid, high + nx)), np.float64(float_at(grid, high + nx + 1))
     ab, cd, ef, gh = a + fx * (b - a), c + fx * (d - c), e + fx * (f - e), g + fx * (h - g)
     lower, upper = ab + fy * (cd - ab), ef + fy * (gh - ef)
     value = lower + fz * (upper - lower)
@@ -115,22 +121,25 @@ def _samples(table, k, x, y, z):
 
 
 @njit(cache=True, error_model="numpy")
-def field(table, k, x, y, z):
+def field(fields, k, x, y, z):
     """Collider k at (x, y, z): its distance, the unit normal there, and the offset of its tangent plane n . x."""
-    kind = at(longs(table, 0), SIZES * k)
+    kind = long_at(fields[0], SIZES * k)
     if kind == ROUNDED:
-        return _rounded(table, k, x, y, z)
+        return _rounded(fields, k, x, y, z)
     if kind == HALF_SPACE:
-        return _half_space(table, k, x, y, z)
-    return _samples(table, k, x, y, z)
+        return _half_space(fields, k, x, y, z)
+    return _samples(fields, k, x, y, z)
 
 
-@phase_kernel
-def evaluate(table, begin, end, iteration):
+@phase_kernel(items="distance")
+def evaluate(
+    begin, end, iteration, sizes: longs.address, shape: doubles.address, grid: floats.address,
+    points: doubles, distance: doubles, normal: doubles,
+):  # fmt: skip
     """Distances and normals of collider 0 at points begin to end."""
-    points, distance, normal = doubles(table, 3), doubles(table, 4), doubles(table, 5)
+    fields = sizes, shape, grid
     for i in range(begin, end):
-        d, nx, ny, nz, _ = field(table, 0, points[3 * i], points[3 * i + 1], points[3 * i + 2])
+        d, nx, ny, nz, _ = field(fields, 0, points[3 * i], points[3 * i + 1], points[3 * i + 2])
         distance[i] = d
         normal[3 * i], normal[3 * i + 1], normal[3 * i + 2] = nx, ny, nz
 
@@ -139,24 +148,24 @@ def evaluate(table, begin, end, iteration):
 
 
 @njit(cache=True, error_model="numpy")
-def _tangent(table, k, x, y, z):
-    _, nx, ny, nz, offset = field(table, k, x, y, z)
+def _tangent(fields, k, x, y, z):
+    _, nx, ny, nz, offset = field(fields, k, x, y, z)
     return True, nx, ny, nz, offset
 
 
 @njit(cache=True, error_model="numpy")
-def _meet_convex(table, k, x, y, z, ux, uy, uz, thickness, reach, length):
+def _meet_convex(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
     """Where the way from x to x + u comes closer than the thickness.
 
     Sphere tracing [hart1996] with longer steps: the distance to a convex body is convex along a line, so it stays above
     its tangent, and Newton's step to just below the thickness never goes too far. A slope that is not negative says
     that the way has passed its nearest point.
     """
-    d, nx, ny, nz, offset = field(table, k, x, y, z)
+    d, nx, ny, nz, offset = field(fields, k, x, y, z)
     if d - length > reach:
         return False, nx, ny, nz, offset
     if d < -thickness:  # too deep for the nearest face to be the one it came through
-        return _tangent(table, k, x + ux, y + uy, z + uz)
+        return _tangent(fields, k, x + ux, y + uy, z + uz)
     t = before = 0.0
     slope = nx * ux + ny * uy + nz * uz
     for _ in range(STEPS):
@@ -168,9 +177,9 @@ def _meet_convex(table, k, x, y, z, ux, uy, uz, thickness, reach, length):
         if t >= 1.0:
             t = 1.0
             break
-        d, nx, ny, nz, offset = field(table, k, x + t * ux, y + t * uy, z + t * uz)
+        d, nx, ny, nz, offset = field(fields, k, x + t * ux, y + t * uy, z + t * uz)
         slope = nx * ux + ny * uy + nz * uz
-    d, nx, ny, nz, offset = field(table, k, x + ux, y + uy, z + uz)
+    d, nx, ny, nz, offset = field(fields, k, x + ux, y + uy, z + uz)
     if d < thickness:
         return True, nx, ny, nz, offset
     if d > reach:
@@ -179,31 +188,31 @@ def _meet_convex(table, k, x, y, z, ux, uy, uz, thickness, reach, length):
     if nx * ux + ny * uy + nz * uz > 0.0:
         for _ in range(12):
             middle = 0.5 * (before + t)
-            _, nx, ny, nz, offset = field(table, k, x + middle * ux, y + middle * uy, z + middle * uz)
+            _, nx, ny, nz, offset = field(fields, k, x + middle * ux, y + middle * uy, z + middle * uz)
             if nx * ux + ny * uy + nz * uz < 0.0:
                 before = middle
             else:
                 t = middle
-        return _tangent(table, k, x + t * ux, y + t * uy, z + t * uz)
+        return _tangent(fields, k, x + t * ux, y + t * uy, z + t * uz)
     return True, nx, ny, nz, offset
 
 
 @njit(cache=True, error_model="numpy")
-def _meet_samples(table, k, x, y, z, ux, uy, uz, thickness, reach, length):
+def _meet_samples(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
     """As above, for a body of any shape: steps as long as the distance allows [hart1996].
 
     A way that starts at one side of a valley may end below its floor: a plane that the end of the way satisfies is kept
     for the case that no other is met. No step is shorter than a quarter of the spacing: nothing thinner is sampled.
     """
-    d, nx, ny, nz, offset = field(table, k, x, y, z)
+    d, nx, ny, nz, offset = field(fields, k, x, y, z)
     if d - LIPSCHITZ * length > reach:
         return False, nx, ny, nz, offset
     ex, ey, ez = x + ux, y + uy, z + uz
     if d < -thickness:
-        return _tangent(table, k, ex, ey, ez)
+        return _tangent(fields, k, ex, ey, ez)
     touched = d < thickness
     kx, ky, kz, kept = nx, ny, nz, offset
-    shortest = 0.25 * at(doubles(table, 1), SHAPE * k + 3)
+    shortest = 0.25 * double_at(fields[1], SHAPE * k + 3)
     t = 0.0
     for step in range(STEPS):
         if (d < thickness and nx * ex + ny * ey + nz * ez < offset + thickness) or step == STEPS - 1:
@@ -211,8 +220,8 @@ def _meet_samples(table, k, x, y, z, ux, uy, uz, thickness, reach, length):
         t += max((d - 0.5 * thickness) / LIPSCHITZ, shortest) / length if length > 0.0 else 1.0
         if t >= 1.0:
             break
-        d, nx, ny, nz, offset = field(table, k, x + t * ux, y + t * uy, z + t * uz)
-    d, nx, ny, nz, offset = field(table, k, ex, ey, ez)
+        d, nx, ny, nz, offset = field(fields, k, x + t * ux, y + t * uy, z + t * uz)
+    d, nx, ny, nz, offset = field(fields, k, ex, ey, ez)
     if d < thickness:
         return True, nx, ny, nz, offset
     if touched:
@@ -223,13 +232,13 @@ def _meet_samples(table, k, x, y, z, ux, uy, uz, thickness, reach, length):
 # --- all vertices, all colliders ----------------------------------------------------------------------------------
 
 
-@phase_kernel
-def search(table, begin, end, iteration):
+@phase_kernel(items="q")
+def search(
+    begin, end, iteration, sizes: longs.span, shape: doubles.address, grid: floats.address, bounds: doubles,
+    thickness: double, q: rows, s: rows, planes: rows, vertex: ints, collider: ints, counts: longs,
+):  # fmt: skip
     """The contacts of vertices begin to end, block by block, from the front of each block's room; and their number."""
-    sizes, shape, bounds, thickness = longs(table, 0), doubles(table, 1), doubles(table, 3), doubles(table, 4)[0]
-    q, s = rows(table, 5), rows(table, 6)
-    planes, vertex, collider, counts = rows(table, 7), ints(table, 8), ints(table, 9), longs(table, 10)
-    colliders = sizes.shape[0] // SIZES
+    fields, colliders = (sizes[0], shape, grid), sizes[1] // SIZES
     for block in range(begin // BLOCK, (end + BLOCK - 1) // BLOCK):
         first = block * BLOCK
         c = first * colliders
@@ -248,18 +257,23 @@ def search(table, begin, end, iteration):
                 apart = (low_x > at(bounds, b + 3)) | (high_x < at(bounds, b))
                 apart |= (low_y > at(bounds, b + 4)) | (high_y < at(bounds, b + 1))
                 apart |= (low_z > at(bounds, b + 5)) | (high_z < at(bounds, b + 2))
-                kind = at(sizes, SIZES * k)
+                kind = long_at(sizes[0], SIZES * k)
                 if kind == HALF_SPACE:  # nearest at one of the ends
                     p = SHAPE * k
-                    d = at(shape, p) * x + at(shape, p + 1) * y + at(shape, p + 2) * z - at(shape, p + 3)
-                    along = at(shape, p) * ux + at(shape, p + 1) * uy + at(shape, p + 2) * uz
+                    d = (
+                        double_at(shape, p) * x
+                        + double_at(shape, p + 1) * y
+                        + double_at(shape, p + 2) * z
+                        - double_at(shape, p + 3)
+                    )
+                    along = double_at(shape, p) * ux + double_at(shape, p + 1) * uy + double_at(shape, p + 2) * uz
                     apart = d + min(along, 0.0) > reach
                 if apart:
                     continue
                 if kind == SAMPLES:
-                    met, nx, ny, nz, offset = _meet_samples(table, k, x, y, z, ux, uy, uz, thickness, reach, length)
+                    met, nx, ny, nz, offset = _meet_samples(fields, k, x, y, z, ux, uy, uz, thickness, reach, length)
                 else:
-                    met, nx, ny, nz, offset = _meet_convex(table, k, x, y, z, ux, uy, uz, thickness, reach, length)
+                    met, nx, ny, nz, offset = _meet_convex(fields, k, x, y, z, ux, uy, uz, thickness, reach, length)
                 if met:
                     planes[c, 0], planes[c, 1], planes[c, 2], planes[c, 3] = nx, ny, nz, offset + thickness
                     vertex[c], collider[c] = i, k
@@ -268,11 +282,11 @@ def search(table, begin, end, iteration):
 
 
 @phase_kernel
-def gather(table, begin, end, iteration):
+def gather(
+    begin, end, iteration, planes: rows, vertex: ints, collider: ints, starts: longs, friction: floats,
+    to_planes: rows, to_vertex: ints, to_collider: ints, to_friction: floats,
+):  # fmt: skip
     """What `search` found, without the gaps between the blocks."""
-    planes, vertex, collider, starts = rows(table, 0), ints(table, 1), ints(table, 2), longs(table, 3)
-    friction = floats(table, 4)  # two for each collider
-    to_planes, to_vertex, to_collider, to_friction = rows(table, 5), ints(table, 6), ints(table, 7), floats(table, 8)
     colliders = friction.shape[0] // 2
     for block in range(begin // BLOCK, (end + BLOCK - 1) // BLOCK):
         source = block * BLOCK * colliders
@@ -396,14 +410,12 @@ def square_to_triangle(t, o, x, y, z):
 
 
 @phase_kernel
-def nearest(table, begin, end, iteration):
+def nearest(begin, end, iteration, corners: doubles, boxes: doubles, grid: doubles, counts: longs, values: floats):
     """Give the signs in `values` their distance to the nearest triangle, for rows of samples along x begin to end.
 
     Triangles stand four to a leaf of a binary tree of boxes without pointers: node i has the children 2i and 2i + 1.
     The nearest triangle of one sample is nearly that of the next, so almost all of the tree is passed over.
     """
-    corners, boxes, grid, counts = doubles(table, 0), doubles(table, 1), doubles(table, 2), longs(table, 3)
-    values = floats(table, 4)
     low_x, low_y, low_z, spacing = grid[0], grid[1], grid[2], grid[3]
     nx, ny = counts[0], counts[1]
     leaves = boxes.shape[0] // 12

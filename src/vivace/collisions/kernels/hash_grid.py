@@ -16,14 +16,17 @@ boxes parts them. The work is linear in the number of boxes and of overlaps, as 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from llvmlite import ir
 from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-from ...backends.cpu.addresses import address_of, double_at, int_at, long_at, put_int, row_at, size_of
-from ...backends.cpu.executor import doubles, ints, longs, phase_kernel, rows
+from ...backends.cpu.addresses import double_at, int_at, long_at, put_int, row_at
+from ...backends.cpu.arguments import ints, longs, phase_kernel, read_doubles, read_ints, read_longs, read_rows, rows
 from ...backends.cpu.simd import at, float4, lane4, load4, max4, min4, store4
 
 LEVELS = 12
@@ -44,21 +47,41 @@ BASE = LEVELS * LENGTHS  # after the levels: the largest box of the typical leve
 SLOTS = 10  # arrays of a grid
 
 
-def grid_arrays(n: int) -> tuple[np.ndarray, ...]:
-    """Room for a grid of n boxes: (low, high, level, whole, lengths, key, starts, order, sorted low, sorted high)."""
-    cells = sum(_most_cells(n) for _ in range(2)) + LEVELS * SMALLEST_WRAP**3 + 2
-    return (
-        np.zeros((n, 4), np.float32),
-        np.zeros((n, 4), np.float32),
-        np.zeros(n, np.int32),
-        np.zeros(LEVELS * WHOLE, np.int64),
-        np.zeros(LEVELS * LENGTHS + 1),
-        np.zeros(n, np.int32),
-        np.zeros(cells, np.int32),
-        np.zeros(n, np.int32),
-        np.zeros((n, 4), np.float32),
-        np.zeros((n, 4), np.float32),
-    )
+class Grid(NamedTuple):
+    """The arrays of a grid of boxes."""
+
+    low: np.ndarray
+    high: np.ndarray
+    level: np.ndarray
+    whole: np.ndarray
+    lengths: np.ndarray
+    key: np.ndarray
+    starts: np.ndarray
+    order: np.ndarray
+    sorted_low: np.ndarray
+    sorted_high: np.ndarray
+
+    @classmethod
+    def of(cls, n: int) -> Grid:
+        """Room for n boxes."""
+        cells = sum(_most_cells(n) for _ in range(2)) + LEVELS * SMALLEST_WRAP**3 + 2
+        return cls(
+            *(np.zeros((n, 4), np.float32), np.zeros((n, 4), np.float32), np.zeros(n, np.int32)),
+            *(np.zeros(LEVELS * WHOLE, np.int64), np.zeros(LEVELS * LENGTHS + 1), np.zeros(n, np.int32)),
+            *(np.zeros(cells, np.int32), np.zeros(n, np.int32)),
+            *(np.zeros((n, 4), np.float32), np.zeros((n, 4), np.float32)),
+        )
+
+    def walked(self, suffix: str = "") -> dict[str, np.ndarray]:
+        """What a walk through the sorted boxes reads, by the names that kernels have for it."""
+        read = {"whole": self.whole, "lengths": self.lengths, "starts": self.starts, "order": self.order}
+        read |= {"low": self.sorted_low, "high": self.sorted_high}
+        return {name + suffix: array for name, array in read.items()}
+
+
+def addresses_of(grids: Sequence[Grid]) -> np.ndarray:
+    """(address, size) of all arrays of some grids, for `sort_sets`; the caller keeps the grids alive."""
+    return np.array([(array.ctypes.data, array.size) for grid in grids for array in grid], np.int64).ravel()
 
 
 def _most_cells(n: int) -> int:
@@ -243,15 +266,6 @@ def walker(visit):
 
 
 @njit(forceinline=True)
-def grid_at(table, first):
-    """The addresses that a walk needs, of the grid whose arrays start at slot `first`."""
-    return (
-        *(address_of(table, first + 3), address_of(table, first + 4), address_of(table, first + 6)),
-        *(address_of(table, first + 8), address_of(table, first + 9)),
-    )
-
-
-@njit(forceinline=True)
 def level_at(whole, position):
     """The level of the box at a position in sorted order."""
     k = 0
@@ -260,21 +274,20 @@ def level_at(whole, position):
     return k
 
 
-@phase_kernel
-def sort_sets(table, begin, end, iteration):
-    """Sort sets of boxes, one an item: each has the arrays of `grid_arrays` in SLOTS slots of the table."""
+@phase_kernel(items="sets/20")
+def sort_sets(begin, end, iteration, sets: longs.span):
+    """Sort sets of boxes, one an item; `sets` is what `addresses_of` makes of their grids."""
     for k in range(begin, end):
-        first = SLOTS * k
+        table = sets[0] + 16 * SLOTS * k
         sort_boxes(
-            *(rows(table, first), rows(table, first + 1), ints(table, first + 2), longs(table, first + 3)),
-            *(doubles(table, first + 4), ints(table, first + 5), ints(table, first + 6), ints(table, first + 7)),
+            *(read_rows(table, 0), read_rows(table, 1), read_ints(table, 2), read_longs(table, 3)),
+            *(read_doubles(table, 4), read_ints(table, 5), read_ints(table, 6), read_ints(table, 7)),
         )
 
 
-@phase_kernel
-def arrange_boxes(table, begin, end, iteration):
+@phase_kernel(items="to_low")
+def arrange_boxes(begin, end, iteration, low: rows, high: rows, order: ints, to_low: rows, to_high: rows):
     """Copy the boxes into sorted order."""
-    low, high, order, to_low, to_high = rows(table, 0), rows(table, 1), ints(table, 7), rows(table, 8), rows(table, 9)
     for i in range(begin, end):
         o = at(order, i)
         store4(to_low, i, load4(low, o))
@@ -297,16 +310,16 @@ def keep_pair(out, room, w, keep, i, j):
 
 
 @njit(forceinline=True)
-def list_of(table, slot, chunk):
-    """(address, room) of a chunk's part of the lists in a slot."""
-    room = size_of(table, slot) // (2 * CHUNKS)
-    return address_of(table, slot) + 8 * room * chunk, room
+def list_of(lists, chunk):
+    """(address, room) of a chunk's part of lists."""
+    room = lists[1] // (2 * CHUNKS)
+    return lists[0] + 8 * room * chunk, room
 
 
 @njit(forceinline=True)
-def scratch_of(table, slot, chunk):
-    """The address of a chunk's part of the scratch memory in a slot."""
-    return address_of(table, slot) + 4 * (SCRATCH + 16) * chunk
+def scratch_of(scratch, chunk):
+    """The address of a chunk's part of scratch memory."""
+    return scratch + 4 * (SCRATCH + 16) * chunk
 
 
 def scratch_array() -> np.ndarray:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ...backends.cpu.executor import doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.arguments import count, doubles, floats, ints, phase_kernel, rows
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, max4, min4, splat4, store4
-from .hash_grid import SLOTS, level_of
+from .hash_grid import level_of
 from .proximity import cross
 
 # Settings of a step, in float64.
@@ -46,16 +46,9 @@ def survey(q, s, used, edges, settings):
     return True
 
 
-@phase_kernel
-def follow(table, begin, end, iteration):
+@phase_kernel(items="shifted")
+def follow(begin, end, iteration, q: rows, s: rows, settings: doubles, shifted: rows, motion: floats):
     """s in the frame that moves with everything, and how far each vertex moves in it."""
-    q, s, settings, shifted, motion = (
-        rows(table, 0),
-        rows(table, 1),
-        doubles(table, 2),
-        rows(table, 3),
-        floats(table, 4),
-    )
     mean = make4(
         *(np.float32(settings[MOTION]), np.float32(settings[MOTION + 1]), np.float32(settings[MOTION + 2])),
         np.float32(0),
@@ -67,16 +60,16 @@ def follow(table, begin, end, iteration):
         motion[i] = np.sqrt(dot4(d, d))
 
 
-@phase_kernel
-def bound(table, begin, end, iteration):
+@phase_kernel(items="low")
+def bound(
+    begin, end, iteration, low: rows, high: rows, level: ints, corners: ints, width: count, drift: rows, q: rows,
+    shifted: rows, settings: doubles,
+):  # fmt: skip
     """Boxes, levels and drifts of features with `width` corners each.
 
     A drift is a row: the mean displacement of the corners, and how far the displacement of a point may be from it. Two
     features that move alike have a small relative displacement, however fast they are.
     """
-    low, high, level = rows(table, 0), rows(table, 1), ints(table, 2)
-    corners, width, drift = ints(table, SLOTS), longs(table, SLOTS + 1)[0], rows(table, SLOTS + 2)
-    q, shifted, settings = rows(table, SLOTS + 3), rows(table, SLOTS + 4), doubles(table, SLOTS + 5)
     inflate = np.float32(settings[INFLATE])
     base = settings[TYPICAL_SIZE]
     out = make4(inflate, inflate, inflate, np.float32(0))
@@ -105,23 +98,20 @@ def bound(table, begin, end, iteration):
 # --- features in the order of the grid --------------------------------------------------------------------------------
 
 
-@phase_kernel
-def arrange_vertices(table, begin, end, iteration):
+@phase_kernel(items="vertices")
+def arrange_vertices(begin, end, iteration, order: ints, used: ints, drift: rows, vertices: ints, drifts: rows):
     """Numbers and drifts of the vertices in sorted order."""
-    order, used, drift = ints(table, 7), ints(table, SLOTS), rows(table, SLOTS + 2)
-    vertices, drifts = ints(table, SLOTS + 6), rows(table, SLOTS + 7)
     for i in range(begin, end):
         vertices[i] = at(used, at(order, i))
         store4(drifts, i, load4(drift, at(order, i)))
 
 
-@phase_kernel
-def arrange_edges(table, begin, end, iteration):
+@phase_kernel(items="start")
+def arrange_edges(
+    begin, end, iteration, order: ints, edges: ints, drift: rows, q: rows, ends: ints, start: rows, vector: rows,
+    drifts: rows,
+):  # fmt: skip
     """Ends of the edges in sorted order; rows of start, of vector and square length, and drifts."""
-    order, edges, drift = ints(table, 7), ints(table, SLOTS), rows(table, SLOTS + 2)
-    q = rows(table, SLOTS + 3)
-    ends, start, vector = ints(table, SLOTS + 6), rows(table, SLOTS + 7), rows(table, SLOTS + 8)
-    drifts = rows(table, SLOTS + 9)
     for i in range(begin, end):
         o = at(order, i)
         a, b = at(edges, 2 * o), at(edges, 2 * o + 1)
@@ -133,16 +123,16 @@ def arrange_edges(table, begin, end, iteration):
         store4(vector, i, make4(lane4(u, 0), lane4(u, 1), lane4(u, 2), dot4(u, u)))
 
 
-@phase_kernel
-def arrange_triangles(table, begin, end, iteration):
+@phase_kernel(items="drifts")
+def arrange_triangles(
+    begin, end, iteration, order: ints, triangles: ints, drift: rows, q: rows, settings: doubles, corners: ints,
+    planes: rows, drifts: rows,
+):  # fmt: skip
     """Corners, motion, and four planes of the triangles in sorted order: their own, and outwards through the sides.
 
     The planes are transposed: rows of x, y, z components and offsets, so that a point meets all four in three
     multiply-adds. Triangles that are too thin for float32 have zeros: no point is far from them.
     """
-    order, triangles, drift = ints(table, 7), ints(table, SLOTS), rows(table, SLOTS + 2)
-    q, settings = rows(table, SLOTS + 3), doubles(table, SLOTS + 5)
-    corners, planes, drifts = ints(table, SLOTS + 6), rows(table, SLOTS + 7), rows(table, SLOTS + 8)
     rounding = np.float32(settings[ROUNDING])
     zero = splat4(np.float32(0))
     for i in range(begin, end):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ...backends.cpu.executor import doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.arguments import doubles, floats, ints, longs, phase_kernel, rows
 from ...backends.cpu.simd import at, lane4, load4, make4, store4
 from .proximity import (
     ALONG,
@@ -128,14 +128,13 @@ def _write(vertices, coefficients, planes, w, o, a, b, c, k, n, gap):
     store4(planes, w, make4(np.float32(n[0]), np.float32(n[1]), np.float32(n[2]), np.float32(gap)))
 
 
-@phase_kernel
-def touch_triangles(table, begin, end, iteration):
+@phase_kernel(items="counts/8")
+def touch_triangles(
+    begin, end, iteration, pairs: ints, counts: longs, triangles: ints, q: rows, s: rows, settings: doubles,
+    rest: doubles, bodies: ints, vertices: ints, coefficients: rows, planes: rows, motion: floats, owner: ints,
+    opposite: ints, pointers: ints, neighbours: ints, wanted: ints,
+):  # fmt: skip
     """Chunk by chunk, contacts of the vertex-triangle pairs."""
-    pairs, counts, triangles = ints(table, 0), longs(table, 1), ints(table, 2)
-    q, s, settings, rest, bodies = rows(table, 3), rows(table, 4), doubles(table, 5), doubles(table, 6), ints(table, 7)
-    vertices, coefficients, planes = ints(table, 8), rows(table, 9), rows(table, 10)
-    owner, opposite, pointers, neighbours = ints(table, 12), ints(table, 13), ints(table, 14), ints(table, 15)
-    motion, wanted = floats(table, 11), ints(table, 16)
     thickness, reach, smallest = settings[THICKNESS], settings[REACH], settings[SMALLEST]
     for chunk in range(begin, end):
         capacity = pairs.shape[0] // (counts.shape[0] // 4)
@@ -171,13 +170,12 @@ def touch_triangles(table, begin, end, iteration):
         counts[8 * chunk + 2] = w - first
 
 
-@phase_kernel
-def touch_edges(table, begin, end, iteration):
+@phase_kernel(items="counts/8")
+def touch_edges(
+    begin, end, iteration, pairs: ints, counts: longs, edges: ints, q: rows, s: rows, settings: doubles, rest: doubles,
+    bodies: ints, vertices: ints, coefficients: rows, planes: rows, motion: floats, wanted: ints,
+):  # fmt: skip
     """Chunk by chunk, contacts of the edge-edge pairs."""
-    pairs, counts, edges = ints(table, 0), longs(table, 1), ints(table, 2)
-    q, s, settings, rest, bodies = rows(table, 3), rows(table, 4), doubles(table, 5), doubles(table, 6), ints(table, 7)
-    vertices, coefficients, planes = ints(table, 8), rows(table, 9), rows(table, 10)
-    motion, wanted = floats(table, 11), ints(table, 12)
     thickness, reach, smallest = settings[THICKNESS], settings[REACH], settings[SMALLEST]
     for chunk in range(begin, end):
         capacity = pairs.shape[0] // (counts.shape[0] // 4)
@@ -212,12 +210,12 @@ def touch_edges(table, begin, end, iteration):
         counts[8 * chunk + 2] = w - first
 
 
-@phase_kernel
-def gather(table, begin, end, iteration):
+@phase_kernel(items="offsets")
+def gather(
+    begin, end, iteration, counts: longs, offsets: longs, vertices: rows, coefficients: rows, planes: rows,
+    to_vertices: rows, to_coefficients: rows, to_planes: rows,
+):  # fmt: skip
     """Copy the chunks' contacts one after the other; vertex numbers are moved as if they were floats, bit by bit."""
-    counts, offsets = longs(table, 0), longs(table, 1)
-    vertices, coefficients, planes = rows(table, 2), rows(table, 3), rows(table, 4)
-    to_vertices, to_coefficients, to_planes = rows(table, 5), rows(table, 6), rows(table, 7)
     capacity = vertices.shape[0] // (counts.shape[0] // 8)
     for chunk in range(begin, end):
         w = offsets[chunk]

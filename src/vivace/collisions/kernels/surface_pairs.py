@@ -12,14 +12,12 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-from ...backends.cpu.addresses import address_of, int_at, put_int, put_long, row_at, size_of
-from ...backends.cpu.executor import doubles, phase_kernel
+from ...backends.cpu.addresses import int_at, put_int, put_long, row_at
+from ...backends.cpu.arguments import doubles, ints, longs, phase_kernel, rows
 from ...backends.cpu.simd import float4, lane4, max4, min4, splat4, sqrt4, transpose4
 from .hash_grid import (
     CHUNKS,
     LEVELS,
-    SLOTS,
-    grid_at,
     keep_pair,
     level_at,
     list_of,
@@ -195,49 +193,54 @@ def _visit_edges(state, i, scratch, held, w):
 _walk_triangles, _walk_vertices, _walk_edges = walker(_visit_triangles), walker(_visit_vertices), walker(_visit_edges)
 
 
-@phase_kernel
-def pair_vertices(table, begin, end, iteration):
+@phase_kernel(items="counts/8")
+def pair_vertices(
+    begin, end, iteration, whole: longs.address, lengths: doubles.address, starts: ints.address, order: ints.span,
+    low: rows.address, high: rows.address,
+    whole_t: longs.address, lengths_t: doubles.address, starts_t: ints.address, order_t: ints.span,
+    low_t: rows.address, high_t: rows.address, q: rows.address, settings: doubles,
+    vertices: ints.address, drifts: rows.address, corners: ints.address, planes: rows.address, drifts_t: rows.address,
+    scratch: ints.address, lists: ints.span, counts: longs.address,
+):  # fmt: skip
     """Chunk by chunk, vertices and triangles that may meet: the smaller box looks for the larger."""
-    grid, n = grid_at(table, 0), size_of(table, 7)
-    grid_t, order_t, m = grid_at(table, SLOTS), address_of(table, SLOTS + 7), size_of(table, SLOTS + 7)
-    f = 2 * SLOTS
-    q, settings = address_of(table, f), doubles(table, f + 1)
-    vertices, drifts = address_of(table, f + 2), address_of(table, f + 3)
-    corners, planes, drifts_t = address_of(table, f + 4), address_of(table, f + 5), address_of(table, f + 6)
+    grid, n = (whole, lengths, starts, low, high), order[1]
+    grid_t, m = (whole_t, lengths_t, starts_t, low_t, high_t), order_t[1]
     reach = np.float32(1.001 * settings[REACH] + settings[ROUNDING])
     for chunk in range(begin, end):
-        scratch, (out, room), w, met = scratch_of(table, f + 7, chunk), list_of(table, f + 8, chunk), 0, 0
-        state = q, vertices, drifts, order_t, corners, planes, drifts_t, reach, out, room
+        own_scratch, (out, room), w, met = scratch_of(scratch, chunk), list_of(lists, chunk), 0, 0
+        state = q, vertices, drifts, order_t[0], corners, planes, drifts_t, reach, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
-            low, high = row_at(grid[3], i), row_at(grid[4], i)
-            for k in range(level_at(grid[0], i), LEVELS):
-                more, w = _walk_triangles(grid_t, k, low, high, i, False, state, w, scratch)
+            box = row_at(low, i), row_at(high, i)
+            for k in range(level_at(whole, i), LEVELS):
+                more, w = _walk_triangles(grid_t, k, box[0], box[1], i, False, state, w, own_scratch)
                 met += more
         for i in range(m * chunk // CHUNKS, m * (chunk + 1) // CHUNKS):
-            low, high = row_at(grid_t[3], i), row_at(grid_t[4], i)
-            for k in range(level_at(grid_t[0], i) + 1, LEVELS):
-                more, w = _walk_vertices(grid, k, low, high, i, False, state, w, scratch)
+            box = row_at(low_t, i), row_at(high_t, i)
+            for k in range(level_at(whole_t, i) + 1, LEVELS):
+                more, w = _walk_vertices(grid, k, box[0], box[1], i, False, state, w, own_scratch)
                 met += more
-        put_long(address_of(table, f + 9), 8 * chunk, w)
-        put_long(address_of(table, f + 9), 8 * chunk + 1, met)
+        put_long(counts, 8 * chunk, w)
+        put_long(counts, 8 * chunk + 1, met)
 
 
-@phase_kernel
-def pair_edges(table, begin, end, iteration):
+@phase_kernel(items="counts/8")
+def pair_edges(
+    begin, end, iteration, whole: longs.address, lengths: doubles.address, starts: ints.address, order: ints.span,
+    low: rows.address, high: rows.address,
+    settings: doubles, ends: ints.address, start: rows.address, vector: rows.address, drifts: rows.address,
+    scratch: ints.address, lists: ints.span, counts: longs.address,
+):  # fmt: skip
     """Chunk by chunk, edges that may meet."""
-    grid, order, n = grid_at(table, 0), address_of(table, 7), size_of(table, 7)
-    f = SLOTS
-    settings, ends, start = doubles(table, f + 5), address_of(table, f + 6), address_of(table, f + 7)
-    vector, drifts = address_of(table, f + 8), address_of(table, f + 9)
+    grid, n = (whole, lengths, starts, low, high), order[1]
     reach, touch = np.float32(1.001 * settings[REACH]), np.float32(TOUCH * settings[THICKNESS])
     rounding = np.float32(2 * settings[ROUNDING])
     for chunk in range(begin, end):
-        scratch, (out, room), w, met = scratch_of(table, f + 10, chunk), list_of(table, f + 11, chunk), 0, 0
-        state = order, ends, start, vector, drifts, reach, touch, rounding, out, room
+        own_scratch, (out, room), w, met = scratch_of(scratch, chunk), list_of(lists, chunk), 0, 0
+        state = order[0], ends, start, vector, drifts, reach, touch, rounding, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
-            low, high, own = row_at(grid[3], i), row_at(grid[4], i), level_at(grid[0], i)
+            own = level_at(whole, i)
             for k in range(own, LEVELS):
-                more, w = _walk_edges(grid, k, low, high, i, k == own, state, w, scratch)
+                more, w = _walk_edges(grid, k, row_at(low, i), row_at(high, i), i, k == own, state, w, own_scratch)
                 met += more
-        put_long(address_of(table, f + 12), 8 * chunk, w)
-        put_long(address_of(table, f + 12), 8 * chunk + 1, met)
+        put_long(counts, 8 * chunk, w)
+        put_long(counts, 8 * chunk + 1, met)

@@ -7,20 +7,20 @@ the decision is serial, since it depends on the sizes as they change.
 
 from __future__ import annotations
 
-from ...backends.cpu.executor import VALUE, doubles, ints, longs, phase_kernel
+from ...backends.cpu.arguments import count, doubles, ints, longs, phase_kernel, words
+from ...backends.cpu.executor import VALUE
 from ...backends.cpu.simd import at
-from .bits import ALL, NONE, WORD, bit, bundled, lowest_bit, words
+from .bits import ALL, NONE, WORD, bit, lowest_bit
 
 
-@phase_kernel
-def find_permissible(table, begin, end, iteration):
+@phase_kernel(items="order")
+def find_permissible(
+    begin, end, iteration, indptr: ints, indices: ints, order: ints, colours: ints, permissible: words, sizes: longs
+):
     """For each vertex of a group, the set of colours that none of its neighbours has.
 
     The set is left empty where no colour is small enough to move to, which spares the last passes nearly everything.
     """
-    table = bundled(table)
-    indptr, indices, order, colours = ints(table, 0), ints(table, 1), ints(table, 2), ints(table, 3)
-    permissible, sizes = words(table, 4), longs(table, 5)
     width = (sizes.shape[0] + WORD - 1) // WORD
     smallest = sizes.min()
     for k in range(begin, end):
@@ -35,16 +35,15 @@ def find_permissible(table, begin, end, iteration):
             permissible[k * width + c // WORD] &= ~bit(c % WORD)
 
 
-@phase_kernel
-def move(table, begin, end, iteration):
+@phase_kernel(items="order")
+def move(
+    begin, end, iteration, order: ints, colours: ints, permissible: words, sizes: longs, monitor: doubles, first: count
+):
     """Move vertices to the smallest colour permitted, as long as that makes the two sizes more alike.
 
     From a colour of size a to one of size b <= a - 2: Σ size² falls by 2 (a - b - 1) > 0, so this ends, and no size
     ever grows past the largest.
     """
-    table = bundled(table)
-    order, colours, permissible, sizes = ints(table, 2), ints(table, 3), words(table, 4), longs(table, 5)
-    monitor, first = doubles(table, 6), longs(table, 7)[0]
     count = sizes.shape[0]
     width = (count + WORD - 1) // WORD
     moved = 0

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, njit, types
-from numba.extending import intrinsic, register_jitable
+from numba import njit, types
+from numba.extending import intrinsic
 
-from ...backends.cpu.executor import SMALLEST_CHUNK, VALUE, doubles, longs, phase_kernel
-from ...backends.cpu.memory import as_pointer
+from ...backends.cpu.arguments import doubles, longs, phase_kernel
+from ...backends.cpu.executor import SMALLEST_CHUNK, VALUE
 from ...backends.cpu.simd import at
 
 UNCOLOURED = -1
@@ -25,27 +25,6 @@ ONE, NONE, ALL = np.uint64(1), np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
 STEP = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / golden ratio, odd
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
-
-
-@register_jitable
-def words(table, slot):
-    """A vector of 64-bit words from the table of a phase."""
-    entry = carray(as_pointer(table + 16 * slot), (2,), np.int64)
-    return carray(as_pointer(entry[0]), (entry[1],), np.uint64)
-
-
-def bundle(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
-    """One array that stands for many: the table of a phase, made once for all phases of a job that share their arrays.
-
-    It holds addresses and keeps nothing alive: the caller keeps `arrays` until the job has run.
-    """
-    return np.array([(array.ctypes.data, array.size) for array in arrays], np.int64)
-
-
-@register_jitable
-def bundled(table):
-    """The table inside the table of a phase whose only array is a bundle."""
-    return carray(as_pointer(table), (2,), np.int64)[0]
 
 
 @intrinsic
@@ -120,7 +99,7 @@ def slot(begin):
 
 
 def slots(n: int) -> int:
-    """How many counters a job over n vertices needs."""
+    """How many counters a plan over n vertices needs."""
     return n // SMALLEST_CHUNK + 1
 
 
@@ -139,10 +118,9 @@ def smallest_free(v, indptr, indices, colours):
         base += WORD
 
 
-@phase_kernel
-def count_uncoloured(table, begin, end, iteration):
+@phase_kernel(items="counts")
+def count_uncoloured(begin, end, iteration, counts: longs, monitor: doubles):
     """Serial end of a round: tell the monitor how many vertices are left."""
-    counts, monitor = longs(table, 0), doubles(table, 1)
     left = 0
     for chunk in range(begin, end):
         left += counts[chunk]

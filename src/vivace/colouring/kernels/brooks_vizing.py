@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ...backends.cpu.executor import doubles, ints, longs, phase_kernel
+from ...backends.cpu.arguments import count, doubles, ints, longs, phase_kernel, words
 from ...backends.cpu.simd import at
 from .bits import (
     NONE,
@@ -29,14 +29,12 @@ from .bits import (
     below,
     bit,
     bits_below,
-    bundled,
     count_bits,
     draw,
     key_of,
     lowest_bit,
     nth_bit,
     slot,
-    words,
 )
 
 PATIENCE = 16  # rounds
@@ -117,15 +115,13 @@ def _choose(v, needed, random, offsets, free, reach):
     return limit - 1  # not reached: the palette is not empty
 
 
-@phase_kernel
-def propose(table, begin, end, iteration):
+@phase_kernel(items="active")
+def propose(
+    begin, end, iteration, indptr: ints, indices: ints, offsets: longs, active: ints, counts: longs, live: ints,
+    live_end: ints, free: words, reach: ints, colours: ints, tentative: ints, settings: doubles, seed: count,
+):  # fmt: skip
     """Lines 1-3 in the first round, 12-16 of the round before in the others, then 5-6: tentative colours."""
-    table = bundled(table)
-    indptr, indices, offsets = ints(table, 0), ints(table, 1), longs(table, 2)
-    active, counts, live, live_end = ints(table, 3), longs(table, 4), ints(table, 5), ints(table, 6)
-    free, reach, colours, tentative = words(table, 7), ints(table, 8), ints(table, 9), ints(table, 10)
-    settings = doubles(table, 11)
-    shrink, heuristic, seed = settings[0], settings[1] != 0.0, longs(table, 12)[0]
+    shrink, heuristic = settings[0], settings[1] != 0.0
     key = key_of(seed, iteration)
     if iteration == 0:
         for v in range(begin, end):
@@ -146,13 +142,13 @@ def propose(table, begin, end, iteration):
         tentative[v] = _choose(v, needed, draw(key, v), offsets, free, reach)
 
 
-@phase_kernel
-def resolve(table, begin, end, iteration):
+@phase_kernel(items="active")
+def resolve(
+    begin, end, iteration, indptr: ints, indices: ints, active: ints, counts: longs, live: ints, live_end: ints,
+    colours: ints, tentative: ints, settings: doubles,
+):  # fmt: skip
     """Lines 7-13: keep the tentative colour unless a neighbour that is still uncoloured chose the same."""
-    table = bundled(table)
-    indptr, indices = ints(table, 0), ints(table, 1)
-    active, counts, live, live_end = ints(table, 3), longs(table, 4), ints(table, 5), ints(table, 6)
-    colours, tentative, heuristic = ints(table, 9), ints(table, 10), doubles(table, 11)[1] != 0.0
+    heuristic = settings[1] != 0.0
     source = indices if iteration == 0 else live
     kept = begin
     for a in range(begin, begin + counts[slot(begin)]):

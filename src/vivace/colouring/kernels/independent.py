@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ...backends.cpu.executor import VALUE, doubles, ints, longs, phase_kernel
+from ...backends.cpu.arguments import count, doubles, ints, longs, phase_kernel, words
+from ...backends.cpu.executor import VALUE
 from ...backends.cpu.simd import at
-from .bits import UNCOLOURED, bundled, draw, key_of, slot, smallest_free, words
+from .bits import UNCOLOURED, draw, key_of, slot, smallest_free
 
 COLOURED = np.int32(2**31 - 1)  # in `turn`: after every set
 SET = 0  # slot of the state of Luby's algorithm: the number of the set that is being made
@@ -29,24 +30,22 @@ def _start(begin, end, seed, active, counts, colours, weight):
     counts[slot(begin)] = end - begin
 
 
-@phase_kernel
-def start(table, begin, end, iteration):
+@phase_kernel(items="active")
+def start(begin, end, iteration, active: ints, counts: longs, colours: ints, weight: words, seed: count):
     """First phase of every algorithm here; does nothing after the first round."""
-    table = bundled(table)
     if iteration == 0:
-        active, counts, colours, weight = ints(table, 2), longs(table, 3), ints(table, 4), words(table, 5)
-        _start(begin, end, longs(table, 8)[0], active, counts, colours, weight)
+        _start(begin, end, seed, active, counts, colours, weight)
 
 
 # --- Jones-Plassmann and largest degree first -----------------------------------------------------------------------
 
 
-@phase_kernel
-def select_heaviest(table, begin, end, iteration):
+@phase_kernel(items="active")
+def select_heaviest(
+    begin, end, iteration, indptr: ints, indices: ints, active: ints, counts: longs, colours: ints, weight: words,
+    pick: ints,
+):  # fmt: skip
     """Pick the smallest free colour for every vertex that outweighs its uncoloured neighbours [jones1993]."""
-    table = bundled(table)
-    indptr, indices, active, counts = ints(table, 0), ints(table, 1), ints(table, 2), longs(table, 3)
-    colours, weight, pick = ints(table, 4), words(table, 5), ints(table, 6)
     for a in range(begin, begin + counts[slot(begin)]):
         v = at(active, a)
         mine = at(weight, v)
@@ -59,12 +58,11 @@ def select_heaviest(table, begin, end, iteration):
         pick[v] = UNCOLOURED if outweighed else smallest_free(v, indptr, indices, colours)
 
 
-@phase_kernel
-def count_degrees(table, begin, end, iteration):
+@phase_kernel(items="active")
+def count_degrees(
+    begin, end, iteration, indptr: ints, indices: ints, active: ints, counts: longs, colours: ints, degree: ints
+):
     """Degrees in the graph of the uncoloured vertices, updated after every round [fratarcangeli2016, Section 4.2]."""
-    table = bundled(table)
-    indptr, indices, active, counts = ints(table, 0), ints(table, 1), ints(table, 2), longs(table, 3)
-    colours, degree = ints(table, 4), ints(table, 7)
     for a in range(begin, begin + counts[slot(begin)]):
         v = at(active, a)
         left = 0
@@ -73,12 +71,12 @@ def count_degrees(table, begin, end, iteration):
         degree[v] = left
 
 
-@phase_kernel
-def select_largest_degree(table, begin, end, iteration):
+@phase_kernel(items="active")
+def select_largest_degree(
+    begin, end, iteration, indptr: ints, indices: ints, active: ints, counts: longs, colours: ints, weight: words,
+    pick: ints, degree: ints,
+):  # fmt: skip
     """The same with the current degree for a weight; among equal degrees the random weight decides."""
-    table = bundled(table)
-    indptr, indices, active, counts = ints(table, 0), ints(table, 1), ints(table, 2), longs(table, 3)
-    colours, weight, pick, degree = ints(table, 4), words(table, 5), ints(table, 6), ints(table, 7)
     for a in range(begin, begin + counts[slot(begin)]):
         v = at(active, a)
         mine, tie = at(degree, v), at(weight, v)
@@ -91,11 +89,9 @@ def select_largest_degree(table, begin, end, iteration):
         pick[v] = UNCOLOURED if outweighed else smallest_free(v, indptr, indices, colours)
 
 
-@phase_kernel
-def commit(table, begin, end, iteration):
+@phase_kernel(items="active")
+def commit(begin, end, iteration, active: ints, counts: longs, colours: ints, pick: ints):
     """Colour what was selected."""
-    table = bundled(table)
-    active, counts, colours, pick = ints(table, 2), longs(table, 3), ints(table, 4), ints(table, 6)
     kept = begin
     for a in range(begin, begin + counts[slot(begin)]):
         v = at(active, a)
@@ -110,12 +106,13 @@ def commit(table, begin, end, iteration):
 # its turn in the next set; a member has none again.
 
 
-@phase_kernel
-def join(table, begin, end, iteration):
+@phase_kernel(items="active")
+def join(
+    begin, end, iteration, indptr: ints, indices: ints, active: ints, counts: longs, weight: words, joined: ints,
+    turn: ints, state: longs,
+):  # fmt: skip
     """Let every candidate join that outweighs the candidates around it."""
-    table = bundled(table)
-    indptr, indices, active, counts = ints(table, 0), ints(table, 1), ints(table, 2), longs(table, 3)
-    weight, joined, turn, now = words(table, 5), ints(table, 6), ints(table, 7), longs(table, 9)[SET]
+    now = state[SET]
     for a in range(begin, begin + counts[slot(begin)]):
         v = at(active, a)
         if at(turn, v) > now:
@@ -130,13 +127,13 @@ def join(table, begin, end, iteration):
         joined[v] = -1 if outweighed else iteration
 
 
-@phase_kernel
-def settle(table, begin, end, iteration):
+@phase_kernel(items="active")
+def settle(
+    begin, end, iteration, indptr: ints, indices: ints, active: ints, counts: longs, colours: ints, joined: ints,
+    turn: ints, state: longs, candidates: longs,
+):  # fmt: skip
     """Colour those that joined in this round and put their neighbours off to the next set."""
-    table = bundled(table)
-    indptr, indices, active, counts = ints(table, 0), ints(table, 1), ints(table, 2), longs(table, 3)
-    colours, joined, turn = ints(table, 4), ints(table, 6), ints(table, 7)
-    now, candidates = longs(table, 9)[SET], longs(table, 10)
+    now = state[SET]
     kept, still = begin, 0
     for a in range(begin, begin + counts[slot(begin)]):
         v = at(active, a)
@@ -158,10 +155,9 @@ def settle(table, begin, end, iteration):
     candidates[slot(begin)] = still
 
 
-@phase_kernel
-def close_set(table, begin, end, iteration):
+@phase_kernel(items="counts")
+def close_set(begin, end, iteration, counts: longs, candidates: longs, state: longs, monitor: doubles):
     """Serial end of a round: a set without candidates is maximal, so the next one begins."""
-    counts, candidates, state, monitor = longs(table, 0), longs(table, 1), longs(table, 2), doubles(table, 3)
     left, still = 0, 0
     for chunk in range(begin, end):
         left += counts[chunk]

@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 from numba import njit
 
-from ...backends.cpu.executor import floats, ints, phase_kernel, rows
+from ...backends.cpu.arguments import floats, ints, phase_kernel, rows
 from ...backends.cpu.simd import at, load4, store4
 from ...backends.cpu.templates import cacheable, specialised
 
@@ -28,9 +28,10 @@ def project(z, parameters, p):  # stand-in likewise
     """Nearest point of the constraint's set."""
 
 
-def _local_template(table, begin, end, iteration):
-    vertices, operator, weights, parameters = ints(table, 0), floats(table, 1), floats(table, 2), floats(table, 3)
-    slots, q, out, sums = ints(table, 4), rows(table, 5), rows(table, 6), floats(table, 7)
+def _local_template(
+    begin, end, iteration, vertices: ints, operator: floats, weights: floats, parameters: floats, slots: ints, q: rows,
+    out: rows, sums: floats,
+):  # fmt: skip
     z = np.empty((ROWS, 3), np.float32)
     p = np.empty((ROWS, 3), np.float32)
     for c in range(begin, end):
@@ -80,7 +81,7 @@ def _project_template(z, parameters, p):
 def local_pass(function: Callable, vertices: int, rows: int, parameters: int) -> phase_kernel:
     """The local pass with `function` as its projection."""
     numbers = {"VERTICES": vertices, "ROWS": rows, "PARAMETERS": parameters}
-    return phase_kernel(specialised(_local_template, function, **numbers), cache=cacheable(function))
+    return phase_kernel(specialised(_local_template, function, **numbers), items="weights", cache=cacheable(function))
 
 
 @cache
@@ -97,10 +98,9 @@ def value_pass(function: Callable) -> Callable:
     return compile_here(specialised(_value_template, function, "evaluate"))
 
 
-@phase_kernel
-def gather(table, begin, end, iteration):
+@phase_kernel(items="base")
+def gather(begin, end, iteration, slot_at: ints, shares: rows, constant: rows, base: rows):
     """base_i = constant_i + the shares of vertex i."""
-    slot_at, shares, constant, base = ints(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
     for i in range(begin, end):
         total = load4(constant, i)
         for s in range(at(slot_at, i), at(slot_at, i + 1)):

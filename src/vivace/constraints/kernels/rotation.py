@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import carray, njit
 
-from ...backends.cpu.executor import floats, ints, phase_kernel, rows
+from ...backends.cpu.arguments import floats, ints, phase_kernel, rows
 from ...backends.cpu.memory import nine_doubles
 from ...backends.cpu.simd import (
     any_greater4,
@@ -252,14 +252,12 @@ def rotations4(a, b, c, d):
 
 
 @njit(inline="always")
-def in_fours(table, begin, end, four, one):
-    """A local pass over tetrahedra [begin, end), with the table that every local pass has (see `local`).
+def in_fours(begin, end, vertices, operator, weights, slots, q, out, four, one):
+    """A local pass over tetrahedra [begin, end), with the arrays that every local pass has (see `local`).
 
     `four` projects four gradients at once and says whether it is certain of them; `one` is the slow way for the others.
     Groups start at multiples of four, as chunks do, so that results do not depend on the number of threads.
     """
-    vertices, operator, weights = ints(table, 0), floats(table, 1), floats(table, 2)
-    slots, q, out = ints(table, 4), rows(table, 5), rows(table, 6)
     t = begin
     while t < end:
         certain = False
@@ -283,7 +281,9 @@ def in_fours(table, begin, end, four, one):
                 t += 1
 
 
-@phase_kernel
-def local_rotations(table, begin, end, iteration):
+@phase_kernel(items="weights")
+def local_rotations(
+    begin, end, iteration, vertices: ints, operator: floats, weights: floats, slots: ints, q: rows, out: rows
+):
     """The local pass of tet-strain."""
-    in_fours(table, begin, end, rotations4, rotation)
+    in_fours(begin, end, vertices, operator, weights, slots, q, out, rotations4, rotation)

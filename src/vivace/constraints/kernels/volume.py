@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import carray, njit
 
-from ...backends.cpu.executor import phase_kernel
+from ...backends.cpu.arguments import floats, ints, phase_kernel, rows
 from ...backends.cpu.memory import nine_doubles
 from ...backends.cpu.simd import any_greater4, copysign4, max4, splat4, sqrt4, transpose4
 from .rotation import in_fours, one_by_one, signed_svd
@@ -176,7 +176,9 @@ def unimodulars4(a, b, c, d):
     return not doubtful, (a0, a1, a2), (b0, b1, b2), (c0, c1, c2), (d0, d1, d2)
 
 
-@phase_kernel
-def local_volumes(table, begin, end, iteration):
+@phase_kernel(items="weights")
+def local_volumes(
+    begin, end, iteration, vertices: ints, operator: floats, weights: floats, slots: ints, q: rows, out: rows
+):
     """The local pass of tet-volume."""
-    in_fours(table, begin, end, unimodulars4, unimodular)
+    in_fours(begin, end, vertices, operator, weights, slots, q, out, unimodulars4, unimodular)

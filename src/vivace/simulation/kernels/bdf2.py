@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from ...backends.cpu.executor import doubles, floats, ints, phase_kernel, rows
+from ...backends.cpu.arguments import double, doubles, floats, ints, phase_kernel, rows, scalar
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, splat4, store4
 from ...backends.cpu.templates import cacheable, specialised
 from ...solvers.projective.kernels.acceleration import BLOCK
@@ -38,15 +38,15 @@ def evaluate(x, parameters, gradient):  # stand-in
     """C and its gradient."""
 
 
-@phase_kernel
-def extrapolate(table, begin, end, iteration):
+@phase_kernel(items="from_q")
+def extrapolate(
+    begin, end, iteration, q: rows, v: rows, q_before: rows, v_before: rows, fresh: floats, from_q: rows, from_v: rows,
+    acceleration: rows, pulled: rows, h: scalar,
+):  # fmt: skip
     """Q = (4 q_n - q_(n-1))/3 and V = (4 v_n - v_(n-1))/3; where there is no history, q_n + h v_n/3 and v_n.
 
     `pulled`: a copy of the accelerations, whose work is asked for when the step ends.
     """
-    q, v, q_before, v_before = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
-    fresh, from_q, from_v = floats(table, 4), rows(table, 5), rows(table, 6)
-    acceleration, pulled, h = rows(table, 7), rows(table, 8), floats(table, 9)[0]
     third = np.float32(1.0 / 3.0)
     for i in range(begin, end):
         qi, vi = load4(q, i), load4(v, i)
@@ -59,12 +59,12 @@ def extrapolate(table, begin, end, iteration):
             store4(from_v, i, vi + third * (vi - load4(v_before, i)))
 
 
-@phase_kernel
-def look_back(table, begin, end, iteration):
+@phase_kernel(items="q_before")
+def look_back(
+    begin, end, iteration, q: rows, v: rows, q_before: rows, v_before: rows, fresh: floats, from_q: rows, from_v: rows,
+    new: rows, h: scalar,
+):  # fmt: skip
     """A history from the acceleration a that a first solve has found: q - h v + h² a/2 and v - h a."""
-    q, v, q_before, v_before = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
-    fresh, from_q, from_v, new = floats(table, 4), rows(table, 5), rows(table, 6), rows(table, 7)
-    h = floats(table, 8)[0]
     rate = np.float32(1.5)  # h / h_e
     for i in range(begin, end):
         qi, vi = load4(q, i), load4(v, i)
@@ -77,10 +77,11 @@ def look_back(table, begin, end, iteration):
 # --- what is stored in the constraints ------------------------------------------------------------------------------
 
 
-def _stored_template(table, begin, end, iteration):
+def _stored_template(
+    begin, end, iteration, vertices: ints, operator: doubles, weights: doubles, parameters: doubles, sums: doubles,
+    q: rows, partial: doubles, state: doubles,
+):  # fmt: skip
     """Σ w/2 ‖z - p‖² over constraints in blocks, where it is asked for."""
-    vertices, operator, weights, parameters = ints(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)
-    sums, q, partial, state = doubles(table, 4), rows(table, 5), doubles(table, 6), doubles(table, 7)
     if state[OVER] == 0.0:
         return
     z, p = np.empty((ROWS, 3)), np.empty((ROWS, 3))
@@ -104,10 +105,11 @@ def _stored_template(table, begin, end, iteration):
         partial[first // BLOCK] = total
 
 
-def _valued_template(table, begin, end, iteration):
+def _valued_template(
+    begin, end, iteration, vertices: ints, weights: doubles, parameters: doubles, q: rows, partial: doubles,
+    state: doubles,
+):  # fmt: skip
     """Σ w/2 C² over constraints in blocks, where it is asked for. The table is that of `_stored_template`."""
-    vertices, weights, parameters = ints(table, 0), doubles(table, 2), doubles(table, 3)
-    q, partial, state = rows(table, 5), doubles(table, 6), doubles(table, 7)
     if state[OVER] == 0.0:
         return
     x, gradient = np.empty((VERTICES, 3)), np.empty((VERTICES, 3))
@@ -146,9 +148,9 @@ def valued_pass(function: Callable, vertices: int, rows: int, parameters: int) -
 
 
 @phase_kernel
-def ask(table, begin, end, iteration):
+def ask(begin, end, iteration, state: doubles):
     """The new positions are to be measured."""
-    doubles(table, 0)[OVER] = 1.0
+    state[OVER] = 1.0
 
 
 @njit(inline="always")
@@ -160,13 +162,14 @@ def _pinned(weight, x, target):
     return 0.5 * np.float64(weight) * (dx * dx + dy * dy + dz * dz)
 
 
-@phase_kernel
-def work_blocks(table, begin, end, iteration):
+@phase_kernel(items="q")
+def work_blocks(
+    begin, end, iteration, q: rows, new: rows, pulled: rows, masses: doubles, pin: floats, target: rows,
+    partial: doubles, state: doubles,
+):  # fmt: skip
     """In blocks: the work of external forces from q to new; what pins, where they are now, store at q and at new;
     ½ Σ m |new - q|².
     """
-    q, new, pulled, masses = rows(table, 0), rows(table, 1), rows(table, 2), doubles(table, 3)
-    pin, target, partial, state = floats(table, 4), rows(table, 5), doubles(table, 6), doubles(table, 7)
     if state[OVER] == 0.0:
         return
     for first in range(begin, end, BLOCK):
@@ -184,12 +187,11 @@ def work_blocks(table, begin, end, iteration):
 
 
 @phase_kernel
-def weigh(table, begin, end, iteration):
+def weigh(begin, end, iteration, stored: doubles, worked: doubles, state: doubles, least: double):
     """What is left for motion at the new positions; OVER says that it is less than nothing.
 
     `least`: 1/h² for what touches, whose velocities need not be smaller than Euler's, else 0.
     """
-    stored, worked, state, least = doubles(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)[0]
     if state[OVER] == 0.0:
         return
     total, work, held, holding, way = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -208,10 +210,9 @@ def weigh(table, begin, end, iteration):
     state[OVER] = 0.0 if left >= -SLACK * had else 1.0  # also when it is not a number
 
 
-@phase_kernel
-def retreat(table, begin, end, iteration):
+@phase_kernel(items="new")
+def retreat(begin, end, iteration, q: rows, new: rows, state: doubles, share: scalar):
     """new goes half the way back to q, or all of it (`share`), where its energy is too high."""
-    q, new, state, share = rows(table, 0), rows(table, 1), doubles(table, 2), floats(table, 3)[0]
     if state[OVER] == 0.0:
         return
     for i in range(begin, end):
@@ -219,11 +220,9 @@ def retreat(table, begin, end, iteration):
         store4(new, i, qi + share * (load4(new, i) - qi) if share > 0 else qi)
 
 
-@phase_kernel
-def land(table, begin, end, iteration):
+@phase_kernel(items="from_v")
+def land(begin, end, iteration, new: rows, q: rows, v: rows, q_before: rows, fresh: floats, from_v: rows, h: scalar):
     """v = (new - Q)/h_e, written to where V was. Without a history, V + (v - V) h/h_e: acceleration over all of h."""
-    new, q, v, q_before = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
-    fresh, from_v, h = floats(table, 4), rows(table, 5), floats(table, 6)[0]
     third, rate = np.float32(1.0 / 3.0), np.float32(1.5) / h
     for i in range(begin, end):
         qi, vi = load4(q, i), load4(v, i)
@@ -235,10 +234,9 @@ def land(table, begin, end, iteration):
             store4(from_v, i, rate * (moved - third * (qi - load4(q_before, i))))
 
 
-@phase_kernel
-def kinetic_blocks(table, begin, end, iteration):
+@phase_kernel(items="v")
+def kinetic_blocks(begin, end, iteration, v: rows, masses: doubles, partial: doubles):
     """½ Σ m v² and Σ m v in blocks."""
-    v, masses, partial = rows(table, 0), doubles(table, 1), doubles(table, 2)
     for first in range(begin, end, BLOCK):
         moving, px, py, pz = 0.0, 0.0, 0.0, 0.0
         for i in range(first, min(first + BLOCK, end)):
@@ -253,9 +251,8 @@ def kinetic_blocks(table, begin, end, iteration):
 
 
 @phase_kernel
-def balance(table, begin, end, iteration):
+def balance(begin, end, iteration, partial: doubles, state: doubles, mass: double):
     """How much of the new velocities there is energy for. What moves all vertices alike is kept as long as possible."""
-    partial, state, mass = doubles(table, 0), doubles(table, 1), doubles(table, 2)[0]
     moving, px, py, pz = 0.0, 0.0, 0.0, 0.0
     for b in range(partial.shape[0] // KINETIC):
         moving += partial[KINETIC * b]
@@ -279,17 +276,12 @@ def balance(table, begin, end, iteration):
     state[STORED], state[MOVING], state[LATE] = state[NEW_STORED], moving, late
 
 
-@phase_kernel
-def shift(table, begin, end, iteration):
+@phase_kernel(items="q")
+def shift(
+    begin, end, iteration, new: rows, newer: rows, q: rows, v: rows, q_before: rows, v_before: rows, fresh: floats,
+    state: doubles, mass: doubles,
+):  # fmt: skip
     """q_(n-1) = q, v_(n-1) = v, q = new, v = the new velocities scaled; there is a history now."""
-    new, newer, q, v = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
-    q_before, v_before, fresh, state, mass = (
-        rows(table, 4),
-        rows(table, 5),
-        floats(table, 6),
-        doubles(table, 7),
-        doubles(table, 8),
-    )
     factor = np.float32(state[FACTOR])
     x, y, z = np.float32(state[MEAN]), np.float32(state[MEAN + 1]), np.float32(state[MEAN + 2])
     mean = make4(x, y, z, np.float32(0.0)) if mass[0] > 0 else splat4(np.float32(0.0))
@@ -303,9 +295,8 @@ def shift(table, begin, end, iteration):
 
 
 @phase_kernel
-def begin_balance(table, begin, end, iteration):
+def begin_balance(begin, end, iteration, stored: doubles, moved: doubles, state: doubles):
     """The energies at the beginning of a history, from sums in blocks."""
-    stored, moved, state = doubles(table, 0), doubles(table, 1), doubles(table, 2)
     total, moving = 0.0, 0.0
     for b in range(stored.shape[0]):
         total += stored[b]

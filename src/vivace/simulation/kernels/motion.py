@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.cpu.executor import floats, ints, phase_kernel, rows
+from ...backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
 from ...backends.cpu.simd import at, dot4, load4, store4
 
 
-@phase_kernel
-def predict(table, begin, end, iteration):
+@phase_kernel(items="s")
+def predict(
+    begin, end, iteration, q: rows, v: rows, acceleration: rows, inertia: floats, pin: floats, target: rows, s: rows,
+    start: rows, constant: rows, travel: floats,
+):  # fmt: skip
     """s = q + glide (h v + h² a), and the part of b that stays: inertia s + pins [fratarcangeli2016, Alg. 1, l. 1].
 
     The first guess is s. For solvers of projective dynamics pinned vertices begin at their targets (`snap`): their free
     flight would only have to be undone, from a first guess whose energy is nearly all in the pins.
     """
-    q, v, acceleration, inertia, pin = (
-        rows(table, 0),
-        rows(table, 1),
-        rows(table, 2),
-        floats(table, 3),
-        floats(table, 4),
-    )
-    target, s, start, constant = rows(table, 5), rows(table, 6), rows(table, 7), rows(table, 8)
-    reach, delay = floats(table, 9)[0], floats(table, 9)[1]  # glide h and h; for v h in the place of v: glide and h²
-    snap = floats(table, 9)[2] > 0
+    reach, delay = travel[0], travel[1]  # glide h and h; for v h in the place of v: glide and h²
+    snap = travel[2] > 0
     for i in range(begin, end):
         qi = load4(q, i)
         si = qi + reach * (load4(v, i) + delay * load4(acceleration, i))
@@ -33,17 +28,18 @@ def predict(table, begin, end, iteration):
         store4(constant, i, at(inertia, i) * si + at(pin, i) * load4(target, i))
 
 
-@phase_kernel
-def hold_back(table, begin, end, iteration):
+@phase_kernel(items="start")
+def hold_back(
+    begin, end, iteration, v: rows, before: rows, acceleration: rows, start: rows, pin: floats, shares: floats,
+    pressed: floats, fall_off: floats,
+):  # fmt: skip
     """Take from the first guess what late steps did not let through of a vertex's external acceleration a.
 
     start -= glide h² (1 - α) a with α = (v - v_before)/h · a/|a|², between 0 and 1 [chen2024, section 3.7]. As it
     stands there, α passes on every tremor of the velocity: here it is the mean of this and of what it was before.
     `pressed`: the share of a that is left to a vertex all the same.
     """
-    v, before, acceleration, start = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
-    pin, shares, pressed = floats(table, 4), floats(table, 5), floats(table, 6)
-    rate, fall = floats(table, 7)[0], floats(table, 7)[1]  # 1/h for velocities, 1/h² for displacements; glide h²
+    rate, fall = fall_off[0], fall_off[1]  # 1/h for velocities, 1/h² for displacements; glide h²
     for i in range(begin, end):
         a = load4(acceleration, i)
         square = dot4(a, a)
@@ -55,12 +51,12 @@ def hold_back(table, begin, end, iteration):
         store4(start, i, load4(start, i) - np.float32(back) * a)
 
 
-@phase_kernel
-def add_viscous(table, begin, end, iteration):
+@phase_kernel(items="constant")
+def add_viscous(
+    begin, end, iteration, indptr: ints, indices: ints, off: floats, tie: floats, q: rows, constant: rows,
+    factor: scalar,
+):  # fmt: skip
     """constant += factor K q, K given by off-diagonals and row sums: (K q)_i = tie_i q_i + Σ_j K_ij (q_j - q_i)."""
-    indptr, indices, off, tie = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    q, constant = rows(table, 4), rows(table, 5)
-    factor = floats(table, 6)[0]
     for i in range(begin, end):
         qi = load4(q, i)
         total = load4(constant, i) + (factor * at(tie, i)) * qi
@@ -69,27 +65,19 @@ def add_viscous(table, begin, end, iteration):
         store4(constant, i, total)
 
 
-@phase_kernel
-def update(table, begin, end, iteration):
+@phase_kernel(items="q")
+def update(begin, end, iteration, new: rows, q: rows, v: rows, rate: scalar):
     """v = (new - q) / h and q = new [fratarcangeli2016, Alg. 1, l. 8 and 9]."""
-    new, q, v, rate = rows(table, 0), rows(table, 1), rows(table, 2), floats(table, 3)[0]
     for i in range(begin, end):
         ni = load4(new, i)
         store4(v, i, rate * (ni - load4(q, i)))
         store4(q, i, ni)
 
 
-@phase_kernel
-def aim(table, begin, end, iteration):
+@phase_kernel(items="vertices")
+def aim(begin, end, iteration, vertices: ints, first: rows, last: rows, target: rows, parts: scalar):
     """Targets of pins in one of the equal parts of a frame, from where they were to where they are to be."""
-    vertices, first, last, target, parts = (
-        ints(table, 0),
-        rows(table, 1),
-        rows(table, 2),
-        rows(table, 3),
-        floats(table, 4),
-    )
-    share = np.float32(iteration + 1) / parts[0]
+    share = np.float32(iteration + 1) / parts
     for p in range(begin, end):
         old, new = load4(first, p), load4(last, p)
         store4(target, at(vertices, p), new if share == np.float32(1.0) else old + share * (new - old))

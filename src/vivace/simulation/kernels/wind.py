@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.cpu.executor import floats, ints, phase_kernel, rows
+from ...backends.cpu.arguments import floats, ints, phase_kernel, rows
 from ...backends.cpu.simd import at, dot4, load4, make4, store4, yzx4
 
 TINY, ZERO = np.float32(1e-30), np.float32(0.0)
 
 
-@phase_kernel
-def press(table, begin, end, iteration):
+@phase_kernel(items="force")
+def press(begin, end, iteration, triangles: ints, q: rows, v: rows, lag: floats, settings: floats, force: rows):
     """F = (u·n) n / (1/k + lag), k = ½ρC A |u·n|: the drag of a plate, less what would turn u·n round in a step.
 
     The settings are the wind (m/s), what `v` holds for each m/s, and ¼ρC (kg/m³). With c = 2A n, k = ¼ρC |u·c|.
     """
-    triangles, q, v, lag = ints(table, 0), rows(table, 1), rows(table, 2), floats(table, 3)
-    settings, force = floats(table, 4), rows(table, 5)
     wind = make4(settings[0], settings[1], settings[2], ZERO)
     third, drag = np.float32(1.0 / 3.0) / settings[3], settings[4]
     for t in range(begin, end):
@@ -34,11 +32,11 @@ def press(table, begin, end, iteration):
         store4(force, t, size * c)
 
 
-@phase_kernel
-def blow(table, begin, end, iteration):
+@phase_kernel(items="total")
+def blow(
+    begin, end, iteration, starts: ints, incident: ints, force: rows, share: floats, acceleration: rows, total: rows
+):
     """total = acceleration + Σ F/3 over the triangles at a vertex, divided by its mass."""
-    starts, incident, force = ints(table, 0), ints(table, 1), rows(table, 2)
-    share, acceleration, total = floats(table, 3), rows(table, 4), rows(table, 5)
     for i in range(begin, end):
         pull = make4(ZERO, ZERO, ZERO, ZERO)
         for k in range(at(starts, i), at(starts, i + 1)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ...backends.cpu.executor import floats, ints, phase_kernel, rows
+from ...backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ...constraints.kernels.gradients import xyz4
 
@@ -23,11 +23,11 @@ def separation(vertices, a, c, q):
     return z, weight
 
 
-@phase_kernel
-def begin_contacts(table, begin, end, iteration):
+@phase_kernel(items="planes")
+def begin_contacts(
+    begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, q: rows, recovery: scalar
+):
     """before = z at q; and gaps that are violated there already are lowered, to recover by so many metres a step."""
-    vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
-    q, recovery = rows(table, 6), floats(table, 7)[0]
     for c in range(begin, end):
         z, _ = separation(vertices, a, c, q)
         plane = load4(planes, c)
@@ -36,11 +36,9 @@ def begin_contacts(table, begin, end, iteration):
         store4(before, c, z)
 
 
-@phase_kernel
-def begin_walls(table, begin, end, iteration):
+@phase_kernel(items="planes")
+def begin_walls(begin, end, iteration, vertices: ints, planes: rows, before: rows, q: rows, recovery: scalar):
     """The same for contacts with walls: z = x."""
-    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
-    q, recovery = rows(table, 6), floats(table, 7)[0]
     for c in range(begin, end):
         x = xyz4(load4(q, at(vertices, c)))
         plane = load4(planes, c)

@@ -5,41 +5,36 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ...backends.cpu.executor import doubles, floats, ints, phase_kernel, rows
+from ...backends.cpu.arguments import doubles, floats, ints, phase_kernel, rows
 from ...backends.cpu.simd import at, load4, store4
 
 
-@phase_kernel
-def clear(table, begin, end, iteration):
+@phase_kernel(items="values")
+def clear(begin, end, iteration, values: doubles):
     """Numbers to zero."""
-    values = doubles(table, 0)
     for i in range(begin, end):
         values[i] = 0.0
 
 
-@phase_kernel
-def load_rows(table, begin, end, iteration):
+@phase_kernel(items="to_a")
+def load_rows(begin, end, iteration, order: ints, a: rows, b: rows, to_a: rows, to_b: rows):
     """Two vectors into visiting order."""
-    order, a, b = ints(table, 0), rows(table, 1), rows(table, 2)
-    to_a, to_b = rows(table, 3), rows(table, 4)
     for i in range(begin, end):
         o = at(order, i)
         store4(to_a, i, load4(a, o))
         store4(to_b, i, load4(b, o))
 
 
-@phase_kernel
-def store_rows(table, begin, end, iteration):
+@phase_kernel(items="order")
+def store_rows(begin, end, iteration, order: ints, a: rows, to: rows):
     """One vector back from visiting order."""
-    order, a, to = ints(table, 0), rows(table, 1), rows(table, 2)
     for i in range(begin, end):
         store4(to, at(order, i), load4(a, i))
 
 
-@phase_kernel
-def copy_rows(table, begin, end, iteration):
+@phase_kernel(items="to")
+def copy_rows(begin, end, iteration, a: rows, to: rows):
     """to = a"""
-    a, to = rows(table, 0), rows(table, 1)
     for i in range(begin, end):
         store4(to, i, load4(a, i))
 
@@ -58,14 +53,13 @@ def record(history, iteration, value):
         history[0] = count + 1.0
 
 
-@phase_kernel
-def watch(table, begin, end, iteration):
+@phase_kernel(items="square")
+def watch(begin, end, iteration, square: floats, monitor: doubles, limits: doubles, history: doubles):
     """Add up |residual|² in a fixed order; the first sweep sets what later ones are compared with.
 
     Nothing is asked for below the square of what float32 positions resolve (`limits[1]`), and nothing at all without a
     tolerance (`limits[0]`).
     """
-    square, monitor, limits, history = floats(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)
     total = 0.0
     for i in range(begin, end):
         total += np.float64(square[i])

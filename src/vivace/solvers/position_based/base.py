@@ -1,4 +1,4 @@
-"""What the position based solvers share: constraints laid out for their passes, one job of phases, one way to stop.
+"""What the position based solvers share: constraints laid out for their passes, one plan of phases, one way to stop.
 
 Position based dynamics moves vertices until the constraints hold, instead of minimising a sum of energies
 [mueller2007; fratarcangeli2018, section 1.3.5]. With `stiffness=None` each constraint has the compliance 1/w of its
@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import GRAIN, SMALL, Job, Phase, phase_kernel
+from ...backends.cpu.arguments import GRAIN, Phase, phase_kernel
+from ...backends.cpu.executor import SMALL, Plan
 from ...checks import is_number
 from ...collisions.contacts import Contacts
 from ...constraints import ConstraintGroup
@@ -115,12 +116,22 @@ class Listed:
     ) -> list[Phase]:
         """A pass over the group, colour by colour: in place, or into `slots`."""
         self.settings[2] = slots is not None
-        arrays = (
-            *(self.vertices, self.vertices if targets is None else targets, self.parameters, self.soft, self.lambdas),
-            *(q, q if slots is None else slots, self.settings, self.soft if shares is None else shares),
-            *(self.sums, self.operator),
-        )
         kernel = self.kernel(coloured=slots is None and not serial)
+        arrays = kernel.select(
+            {
+                "vertices": self.vertices,
+                "parameters": self.parameters,
+                "operator": self.operator,
+                "soft": self.soft,
+                "lambdas": self.lambdas,
+                "settings": self.settings,
+                "sums": self.sums,
+                "q": q,
+                "targets": self.vertices if targets is None else targets,
+                "out": q if slots is None else slots,
+                "shares": self.soft if shares is None else shares,
+            }
+        )
         limits = zip(self.begins.tolist(), self.ends.tolist(), strict=True)
         return [Phase(kernel, arrays, begin, end, serial=serial) for begin, end in limits]
 
@@ -138,8 +149,8 @@ class PositionalSolver(Solver):
     starts_anywhere = False  # its inertia is where it starts
     listed: list[Listed]
     contact_phases: Sequence[Phase] = ()
-    _job: Job | None = None
-    _last_word: Job | None = None
+    _plan: Plan | None = None
+    _last_word: Plan | None = None
     _touched = False
 
     def __post_init__(self) -> None:
@@ -168,18 +179,18 @@ class PositionalSolver(Solver):
         return self._phases
 
     def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
-        if self._job is None:
+        if self._plan is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         self._last_word = None
         if len(contacts):
-            self._plan(self.iteration_with(contacts, previous))
-            self._last_word = Job(self.contact_phases, self.threads)
+            self._make_plan(self.iteration_with(contacts, previous))
+            self._last_word = Plan(self.contact_phases, self.threads)
         elif self._touched:
-            self._plan(self.iteration_without())
+            self._make_plan(self.iteration_without())
         self._touched = len(contacts) > 0
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
-        self.system, self._job = None, None
+        self.system, self._plan = None, None
         self.threads, self.seed = threads, seed
         groups = [*system.springs, *system.projected, *system.quadratic, *system.positional]
         groups.sort(key=lambda group: [other is group for other in system.model.groups].index(True))
@@ -197,13 +208,13 @@ class PositionalSolver(Solver):
         self._last_word = None
         self._last_ns = 0  # what it took lately
         self._phases = self.iteration()
-        self._plan(self._phases)
+        self._make_plan(self._phases)
         self._touched = False
         _ = load_positions.address, store_positions.address
         self.system = system
 
     def adapt(self, system: System) -> bool:
-        if self._job is None or self.system is None or not system.shares_structure(self.system):
+        if self._plan is None or self.system is None or not system.shares_structure(self.system):
             return False
         self._weigh(system)
         self.system = system
@@ -222,19 +233,22 @@ class PositionalSolver(Solver):
             return self.stiffness
         return self.bend
 
-    def _plan(self, phases: list[Phase]) -> None:
-        self._planned = phases or [Phase(store_positions, (self.q, self.q), 0, 0, serial=True)]  # nothing to do
-        self._job = Job(self._planned, self.threads)
-        self._watched: Job | None = None
+    def _make_plan(self, phases: list[Phase]) -> None:
+        self._planned = phases or [store_positions.over(0, 0, q=self.q, out=self.q, serial=True)]  # nothing to do
+        self._plan = Plan(self._planned, self.threads)
+        self._watched: Plan | None = None
 
-    def _watching(self) -> Job:
-        """The job with an eye on the violation."""
+    def _watching(self) -> Plan:
+        """The plan with an eye on the violation."""
         if self._watched is None:
             parts = self.partial_sums()
             totals = np.zeros(len(parts))
-            last = [Phase(add_up, (sums, totals[k : k + 1]), 0, len(sums), serial=True) for k, sums in enumerate(parts)]
-            watch = Phase(watch_violation, (totals, *self._watcher.arrays), 0, len(parts), serial=True)
-            self._watched = Job([*self._planned, *last, watch], self.threads, self._watcher.monitor)
+            last = [
+                add_up.over(0, len(sums), sums=sums, total=totals[k : k + 1], serial=True)
+                for k, sums in enumerate(parts)
+            ]
+            watch = watch_violation.over(0, len(parts), totals=totals, serial=True, **self._watcher.arrays)
+            self._watched = Plan([*self._planned, *last, watch], self.threads, self._watcher.monitor)
         return self._watched
 
     def begin(self) -> None:
@@ -244,23 +258,23 @@ class PositionalSolver(Solver):
                 item.lambdas[:] = 0.0
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
-        if self._job is None or self.system is None:
+        if self._plan is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         n, budget, watcher = len(start), deadline.budget, self._watcher
         copying = self.threads if n > SMALL else 1
-        Job([Phase(load_positions, (start, self.inverse, self.q), 0, n)], copying).run()
+        Plan([load_positions.over(0, n, start=start, inverse=self.inverse, q=self.q)], copying).run()
         self.begin()
-        job = self._watching() if watcher.begin(deadline) else self._job
+        plan = self._watching() if watcher.begin(deadline) else self._plan
         at_ns, last = deadline.at_ns, self._last_word
         until = at_ns if at_ns is None or last is None else at_ns - self._last_ns
-        sweeps = job.run(budget.most_iterations, until, least=LEAST_SWEEPS if self._touched else 1)
+        sweeps = plan.run(budget.most_iterations, until, least=LEAST_SWEEPS if self._touched else 1)
         swept_ns = time.perf_counter_ns()
         if last is not None:
             begin_ns = swept_ns
             last.run(LAST_WORD)
             swept_ns = time.perf_counter_ns()
             self._last_ns = swept_ns - begin_ns
-        Job([Phase(store_positions, (self.q, out), 0, n)], copying).run()
+        Plan([store_positions.over(0, n, q=self.q, out=out)], copying).run()
         stopped = "iterations" if sweeps >= budget.most_iterations else "time"
         if watcher.satisfied:
             stopped = "tolerance"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.cpu.executor import Job, Phase
-from ...collisions.contacts import Contacts, PairContacts
+from ...backends.cpu.arguments import Phase
+from ...backends.cpu.executor import Plan
+from ...collisions.contacts import Contacts, PairContacts, WallContacts
 from ..kernels.contact import begin_contacts, begin_walls
 from .kernels.contact import push_contacts, push_walls
 
@@ -32,18 +33,21 @@ class Touching:
         walls, recovery = contacts.walls, np.array([contacts.recovery], np.float32)
         self.touched = len(walls.starts) - 1
 
-        def table(vertices, coefficients, listed, impulses):
+        def arrays(listed: PairContacts | WallContacts, impulses: int) -> dict[str, np.ndarray]:
             planes = listed.planes.copy()  # gaps that are violated already are lowered
-            before = np.zeros((len(listed), 4), np.float32)
-            return vertices, coefficients, planes, before, np.zeros((impulses, 4), np.float32), listed.friction
+            before, made = np.zeros((len(listed), 4), np.float32), np.zeros((impulses, 4), np.float32)
+            own = {"vertices": listed.vertices, "planes": planes, "before": before, "impulses": made}
+            return {**own, "friction": listed.friction, "q": q}
 
-        mine = table(pairs.vertices.ravel(), pairs.coefficients.ravel(), pairs, (4 if corners else 1) * len(pairs))
-        walled = table(walls.vertices, recovery, walls, len(walls))
-        self.pairs, self.walls = (*mine, q, recovery), (*walled, q, recovery, walls.starts)
-        begin = [Phase(begin_contacts, (*mine, previous, recovery), 0, len(pairs))] if len(pairs) else []
-        begin += [Phase(begin_walls, (*walled, previous, recovery), 0, len(walls))] if len(walls) else []
+        self.pairs = {**arrays(pairs, (4 if corners else 1) * len(pairs)), "a": pairs.coefficients}
+        self.walls = {**arrays(walls, len(walls)), "starts": walls.starts}
+        began = {"q": previous, "recovery": recovery}
+        begin = []
+        for kernel, listed, items in ((begin_contacts, self.pairs, len(pairs)), (begin_walls, self.walls, len(walls))):
+            if items:
+                begin.append(kernel.over(0, items, **{**kernel.select(listed), **began}))
         if begin:
-            Job(begin, threads).run()
+            Plan(begin, threads).run()
 
     def in_place(self, pointers: np.ndarray, *, serial: bool = False) -> list[Phase]:
         """A pass over the pairs for each colour."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ...collisions.contacts import Contacts
 from ...constraints import ConstraintGroup
 from ...energy.system import System

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import SMALLEST_CHUNK, Phase
+from ...backends.cpu.arguments import Phase
+from ...backends.cpu.executor import SMALLEST_CHUNK
 from ...checks import is_whole
 from ...collisions.contacts import Contacts
 from ...colouring import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ...checks import is_number
 from ...collisions.contacts import Contacts
 from ...constraints import ConstraintGroup
@@ -85,9 +85,9 @@ class PbdJacobi(PositionalSolver):
             targets[item.place] = slot_of[begin : begin + table.size].reshape(table.shape)
             begin += table.size
             self._passes += item.phases(self.q, targets=targets.ravel(), slots=self._slots, shares=self._shares)
-        self._gather = Phase(gather_steps, (self._slot_at, self._slots, self._step), 0, n)
-        clear = Phase(clear_steps, (self._step,), 0, n)
-        make = self.update or (lambda q, e: [Phase(add_correction, (q, e), 0, n)])
+        self._gather = gather_steps.over(0, n, slot_at=self._slot_at, slots=self._slots, step=self._step)
+        clear = clear_steps.over(0, n, step=self._step)
+        make = self.update or (lambda q, e: [add_correction.over(0, n, q=q, e=e)])
         self._before, self._after = [clear], make(self.q, self._step)
         return [*self._before, *self._passes, self._gather, *self._after]
 
@@ -110,9 +110,9 @@ class PbdJacobi(PositionalSolver):
         passes, mine = list(self._passes), list[Phase]()
         if len(pairs):
             slots = np.zeros((len(slot_of), 4), np.float32)
-            table = (*touching.pairs, slot_of, slots, self._shares)
-            mine.append(Phase(push_contacts_apart, table, 0, len(pairs)))
-            mine.append(Phase(gather_steps, (slot_at, slots, self._step), 0, n))
-        walls, add = touching.against_walls(), Phase(add_correction, (self.q, self._step), 0, n)
+            apart = {"targets": slot_of, "slots": slots, "shares": self._shares}
+            mine.append(push_contacts_apart.over(0, len(pairs), **touching.pairs, **apart))
+            mine.append(gather_steps.over(0, n, slot_at=slot_at, slots=slots, step=self._step))
+        walls, add = touching.against_walls(), add_correction.over(0, n, q=self.q, e=self._step)
         self.contact_phases = [*self._before, *mine, add, *walls]
         return [*self._before, *passes, *mine, self._gather, *self._after, *walls]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ...checks import is_number
 from ...collisions.contacts import Contacts
 from ...colouring import COLOURINGS, Colouring, colour, recolour_with
@@ -84,25 +84,30 @@ class PbdVivace(PositionalSolver):
         return [self._squares]
 
     def _visit(self, item: Listed) -> tuple:
-        """The kernel of a group, and its table after the order of the vertices."""
+        """The kernel of a group, and its arrays but the order of the vertices."""
         k = item.group.kind.vertices
         used = np.ascontiguousarray(item.vertices.reshape(-1, k)[item.place])
         starts, flat, _ = list_corners(used.ravel(), len(self._shares))
         places = (item.place[flat // k] * k + flat % k).astype(np.int32)
         item.lambdas = np.zeros(len(places), np.float32)
-        rest = (item.vertices, item.parameters, item.soft, item.lambdas, self.q, self._moved, item.settings)
-        return item.kernel(by_vertex=True), (starts, places, *rest, self._shares, item.operator, self._weights)
+        own = {"vertices": item.vertices, "parameters": item.parameters, "soft": item.soft, "lambdas": item.lambdas}
+        own |= {"settings": item.settings, "operator": item.operator, "q": self.q, **self._moving}
+        return item.kernel(by_vertex=True), {"starts": starts, "incidences": places, **own}
+
+    @property
+    def _moving(self) -> dict[str, np.ndarray]:
+        """What all visits of a vertex share."""
+        return {"moved": self._moved, "shares": self._shares, "weights": self._weights}
 
     def _by_colour(self, colouring: Colouring, responses: np.ndarray, visits: list, more: list) -> list[Phase]:
         self.colouring = colouring
         order, pointers = colouring.order(self._rank)
         self._shares[:] = 1.0 if self.plain else 1.0 / np.maximum(responses, 1.0)
-        tables = [(kernel, (order, *table)) for kernel, table in visits]
-        tables += [(kernel, (*table[:8], order, *table[8:])) for kernel, table in more]
-        apply = (order, self._moved, self.q, self._shares, self._squares, self._weights)
+        bound = [(kernel, {"order": order, **arrays}) for kernel, arrays in (*visits, *more)]
+        apply = {"order": order, "q": self.q, "squares": self._squares, **self._moving}
         phases = []
         for begin, end in zip(pointers[:-1].tolist(), pointers[1:].tolist(), strict=True):
-            phases += [Phase(kernel, table, begin, end) for kernel, table in tables]
+            phases += [Phase(kernel, arrays, begin, end) for kernel, arrays in bound]
             phases.append(Phase(apply_steps, apply, begin, end))
         return phases
 
@@ -117,7 +122,7 @@ class PbdVivace(PositionalSolver):
             colouring = recolour_with(*self._graph, pairs.couples, last.colours, check=False, trust=True)
             starts, flat, _ = list_corners(pairs.vertices.ravel(), len(self._shares))
             responses = responses + np.bincount(pairs.vertices.ravel(), minlength=len(self._shares)) * 0.5
-            more = [(visit_contacts, (*touching.pairs, starts, flat, self._moved, self._shares, self._weights))]
+            more = [(visit_contacts, {**touching.pairs, "starts": starts, "incidences": flat, **self._moving})]
         walls = touching.against_walls()
         phases = [*self._by_colour(colouring, responses, self._visits, more), *walls]
         self.contact_phases = [*self._by_colour(colouring, responses, [], more), *walls]

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ...checks import is_number
 from ...colouring import COLOURINGS
 from ...constraints.kernels.local import gather
@@ -87,11 +87,18 @@ class BlockDescent(SweepingSolver):
         self._set_even(layout)
         omega = np.array([self.omega], np.float32)
         dampings = np.array([1.0, self.damping] if turned.any() else [self.damping], np.float32)
-        arrays = (
-            *(spring_at, spring_j, spring_a, spring_wl, *layout.rows[4:]),
-            *(layout.tie, layout.inverse, layout.base, layout.q, layout.square),
-            *(omega, dampings, spring_w, self._even, slot_at, shares, scales),
-        )
+        springs = {"spring_at": spring_at, "spring_j": spring_j, "spring_a": spring_a, "spring_wl": spring_wl}
+        arrays = {
+            **layout.swept,
+            **springs,  # padded to fours, in the place of the layout's
+            "omega": omega,
+            "dampings": dampings,
+            "spring_w": spring_w,
+            "even_part": self._even,
+            "slot_at": slot_at,
+            "shares": shares,
+            "scales": scales,
+        }
         ends = np.cumsum(self.colouring.sizes)
         begins = ends - self.colouring.sizes
         return [Phase(sweep_blocks, arrays, int(a), int(b)) for a, b in zip(begins, ends, strict=True)]
@@ -115,7 +122,7 @@ def _springs(layout: Layout) -> tuple[np.ndarray, ...]:
     weights = np.concatenate([g.weights for g in groups]) if groups else np.zeros(0)
     mesh_at, other, number = pair_springs(layout.n, pairs)
     w = spring_rows(layout.order, layout.rank, mesh_at, other, weights[number], np.ones(len(number)))[2]
-    at, j, a, wl = layout.rows[:4]
+    at, j, a, wl, *_ = layout.rows
     counts = np.diff(at)
     room = (counts + 3) // 4 * 4
     padded_at = np.concatenate([[0], np.cumsum(room)]).astype(np.int32)
@@ -132,13 +139,15 @@ def _shares(layout: Layout) -> tuple[np.ndarray, ...]:
     """Slots and shares of the local pass, c of each share (1/(2w) for tet-strain, else 0), and Σ w |a|²/2 (n,)."""
     slot_at, shares = np.zeros(layout.n + 1, np.int32), np.zeros((0, 4), np.float32)
     gathers = [phase.arrays for phase in layout.local_phases if phase.kernel is gather]
-    if layout.system.projected:
-        slot_at, shares = gathers[0][:2]  # the first: contacts have one of their own
+    if layout.system.projected:  # the first: contacts have one of their own
+        slot_at, shares = gathers[0]["slot_at"], gathers[0]["shares"]
     scales, turned = np.zeros(len(shares), np.float32), np.zeros(layout.n)
     for phase in layout.local_phases:
         if phase.kernel is local_rotations:
-            vertices, operator, weights, _, slots = phase.arrays[:5]
-            squares = np.square(operator.astype(np.float64)).reshape(-1, 3, 4).sum(axis=1)
-            scales[slots] = np.repeat(np.divide(0.5, weights, where=weights > 0, out=np.zeros_like(weights)), 4)
+            vertices, weights = phase.arrays["vertices"].ravel(), phase.arrays["weights"]
+            squares = np.square(phase.arrays["operator"].astype(np.float64)).reshape(-1, 3, 4).sum(axis=1)
+            scales[phase.arrays["slots"].ravel()] = np.repeat(
+                np.divide(0.5, weights, where=weights > 0, out=np.zeros_like(weights)), 4
+            )
             turned += np.bincount(vertices, (0.5 * weights[:, None] * squares).ravel(), minlength=layout.n)
     return slot_at, shares, scales, turned

@@ -6,6 +6,7 @@ scaled so that their rows add up to one: then a coarse matrix can be kept in dif
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -14,14 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from ...backends.cpu.executor import SMALLEST_CHUNK, Phase, phase_kernel
+from ...backends.cpu.arguments import Phase, phase_kernel
+from ...backends.cpu.executor import SMALLEST_CHUNK
 from ...colouring import colour
 from ...constraints.kernels.local import gather
 from ...constraints.kernels.rotation import local_rotations
 from ...constraints.kernels.volume import local_volumes
 from ...energy.kernels.assemble import add_stiffness, pair_springs, sort_rows, split_rows
 from ...energy.system import System
-from .hierarchy import LARGEST_DENSE, Hierarchy
+from .hierarchy import COARSE, LARGEST_DENSE, Hierarchy, Transfer, transfer_of
 from .kernels.acceleration import BLOCK
 from .kernels.block_contacts import (
     contact_forces,
@@ -66,7 +68,6 @@ WRAPPED = forward_wrapped, left_wrapped, backward_wrapped
 TURNED = forward_turned, left_turned, backward_turned
 SOLID = local_rotations, local_volumes
 PADDED = 4  # springs are turned in fours
-Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(eq=False)
@@ -78,7 +79,7 @@ class BlockLevel:
     j: np.ndarray
     pointers: np.ndarray
     turned: bool = False  # the form of its blocks, see `kernels.block_multigrid`
-    down: tuple[Triple, Triple] | None = None  # P to the level below, and Pᵀ
+    down: tuple[Transfer, Transfer] | None = None  # P to the level below, and Pᵀ
 
     def __post_init__(self) -> None:
         self.n = len(self.middle)
@@ -92,23 +93,30 @@ class BlockLevel:
         """r and e of a coarse level."""
         return np.zeros((self.n, 4), np.float32), np.zeros((self.n, 4), np.float32)
 
+    @property
+    def matrix(self) -> dict[str, np.ndarray]:
+        """What kernels read of it, by their names."""
+        return {"row_at": self.at, "middle": self.middle, "j": self.j, "blocks": self.blocks}
+
     def factor_phase(self) -> Phase:
         """Factors of the diagonal blocks, from wrapped ones."""
         shift = np.array([SHIFT], np.float32)
-        return Phase(factor_wrapped, (self.at, self.blocks, self.ties, self.factors, shift), 0, self.n)
+        own = {"row_at": self.at, "blocks": self.blocks, "ties": self.ties, "factors": self.factors}
+        return factor_wrapped.over(0, self.n, tie_shift=shift, **own)
 
     def sweeps(self, r: np.ndarray, e: np.ndarray, left: np.ndarray) -> tuple[list[Phase], Phase, list[Phase]]:
         """Forward from zero, what that leaves, backward. Small levels are not worth a wait between colours."""
         forward, rest, backward = TURNED if self.turned else WRAPPED
-        arrays = (self.at, self.middle, self.j, self.blocks, self.factors, r, e, left)
+        arrays = {**self.matrix, "factors": self.factors, "r": r, "e": e, "left": left}
+        down, up = forward.select(arrays), backward.select(arrays)
         colours = [(int(a), int(b)) for a, b in pairwise(self.pointers)]
         small = self.n < 4 * SMALLEST_CHUNK
         if small:
             colours = [(0, self.n)]
         return (
-            [Phase(forward, arrays, *colour, serial=small) for colour in colours],
-            Phase(rest, arrays, 0, self.n, serial=small),
-            [Phase(backward, arrays, *colour, serial=small) for colour in reversed(colours)],
+            [Phase(forward, down, *colour, serial=small) for colour in colours],
+            Phase(rest, rest.select(arrays), 0, self.n, serial=small),
+            [Phase(backward, up, *colour, serial=small) for colour in reversed(colours)],
         )
 
 
@@ -123,7 +131,8 @@ class BlockLevels:
         self.layout = layout
         rest, w, wl = (_entries(layout, values) for values in _split(layout))
         turned = not _solids(layout)
-        self.fine = BlockLevel(*layout.matrix[:3], pointers, turned)
+        off = layout.matrix
+        self.fine = BlockLevel(off.row_at, off.middle, off.j, pointers, turned)
         self.levels = [self.fine]
         self.tie = layout.tie.copy()  # without contacts
         forces = {pull_contacts: contact_forces, pull_walls: wall_forces}
@@ -137,12 +146,12 @@ class BlockLevels:
             self.set_up += phases
             moving = np.ones(len(self.levels[-1].mirror), bool)
         last = self.levels[-1]
-        self._dense: tuple[np.ndarray, ...] = ()
+        self._dense: dict[str, np.ndarray] = {}
         if len(self.levels) > 1 and last.n <= LARGEST_DENSE:
             size = 3 * last.n
-            self._dense = np.zeros(size * size), np.zeros(size + 1), np.zeros(size)
-            arrays = (last.at, last.j, last.blocks, last.ties, *self._dense)
-            self.set_up.append(Phase(factor_dense, arrays, 0, 1, serial=True))
+            self._dense = {"lower": np.zeros(size * size), "scales": np.zeros(size + 1), "room": np.zeros(size)}
+            matrix = factor_dense.select(last.matrix)
+            self.set_up.append(factor_dense.over(0, 1, ties=last.ties, serial=True, **matrix, **self._dense))
 
     def load_ties(self, system: System) -> None:
         """Take the ties of a system, which has no contacts."""
@@ -153,15 +162,16 @@ class BlockLevels:
     def _hold(self) -> list[Phase]:
         """Ties of the finest level: what holds a vertex, and contacts at layout.q."""
         layout, stage = self.layout, self.layout.contacts
-        nothing = np.zeros(layout.n + 1, np.int32), np.zeros((1, 4), np.float32)
-        self._slots = nothing if stage is None else (stage.slot_at, stage.slots)
-        held = Phase(hold_ties, (self.tie, *self._slots, self.fine.ties), 0, layout.n)
+        self._slots = {"slot_at": np.zeros(layout.n + 1, np.int32), "slots": np.zeros((1, 4), np.float32)}
+        if stage is not None:
+            self._slots = {"slot_at": stage.slot_at, "slots": stage.slots}
+        held = hold_ties.over(0, layout.n, tie=self.tie, ties=self.fine.ties, **self._slots)
         if stage is None:
             return [held]
         self._pairs, self._walls = (np.zeros((stage.room, 4), np.float32) for _ in range(2))
         return [
-            Phase(turn_contacts, (*stage.pairs, self._pairs), 0, stage.room),
-            Phase(turn_walls, (*stage.walls, self._walls), 0, stage.room),
+            turn_contacts.over(0, stage.room, turned=self._pairs, **stage.pairs),
+            turn_walls.over(0, stage.room, turned=self._walls, **stage.walls),
             held,
         ]
 
@@ -170,10 +180,7 @@ class BlockLevels:
         if stage is None:
             return []
         kinds = (contact_products, stage.pairs, self._pairs), (wall_products, stage.walls, self._walls)
-        return [
-            Phase(kernel, (*table[:2], table[6], p, stage.slots, table[9], rows), 0, stage.room)
-            for kernel, table, rows in kinds
-        ]
+        return [kernel.over(0, stage.room, p=p, turned=rows, **kernel.select(arrays)) for kernel, arrays, rows in kinds]
 
     # --- the finest level ---------------------------------------------------------------------------------------------
 
@@ -182,7 +189,8 @@ class BlockLevels:
         fine = self.fine
         rows = np.repeat(np.arange(fine.n, dtype=np.int32), np.diff(fine.at))
         entry = np.flatnonzero((w > 0) & (fine.j[: len(rows)] > rows)).astype(np.int32)
-        self.pairs, self.pull = (_padded(rows[entry], 0), _padded(fine.j[entry], 0)), _padded(wl[entry], 0)
+        self.pairs = {"first": _padded(rows[entry], 0), "second": _padded(fine.j[entry], 0)}
+        self.pull = _padded(wl[entry], 0)
         return entry
 
     def _turned(self, rest: np.ndarray, w: np.ndarray, wl: np.ndarray) -> list[Phase]:
@@ -190,18 +198,22 @@ class BlockLevels:
         fine = self.fine
         fine.blocks[:-1, 3] = rest
         entry, nobody = self._take_pairs(w, wl), len(fine.mirror)
-        arrays = (
-            *self.pairs,
-            *(_padded(entry, nobody), _padded(fine.mirror[entry], nobody)),
-            *(_padded(w[entry], 0), self.pull, _padded(rest[entry], 0)),
-            *(self.layout.q, fine.blocks),
-        )
+        springs = {
+            **self.pairs,
+            "entry": _padded(entry, nobody),
+            "mirror": _padded(fine.mirror[entry], nobody),
+            "w": _padded(w[entry], 0),
+            "wl": self.pull,
+            "rest": _padded(rest[entry], 0),
+            "q": self.layout.q,
+            "blocks": fine.blocks,
+        }
         rows = np.repeat(np.arange(fine.n), np.diff(fine.at))
         still = np.bincount(rows, np.where(w > 0, 0.0, rest), minlength=fine.n).astype(np.float32)
         spring_at = np.concatenate([[0], np.cumsum(np.bincount(rows[w > 0], minlength=fine.n))]).astype(np.int32)
-        springs = np.flatnonzero(w > 0).astype(np.int32)
-        factors = (spring_at, springs, fine.blocks, fine.ties, still, fine.factors)
-        return [Phase(turn_springs, arrays, 0, len(self.pull)), Phase(factor_turned, factors, 0, fine.n)]
+        factors = {"spring_at": spring_at, "entry": np.flatnonzero(w > 0).astype(np.int32), "still": still}
+        factors |= {"blocks": fine.blocks, "ties": fine.ties, "factors": fine.factors}
+        return [turn_springs.over(0, len(self.pull), **springs), factor_turned.over(0, fine.n, **factors)]
 
     def _wrapped(self, rest: np.ndarray, w: np.ndarray, wl: np.ndarray) -> list[Phase]:
         """Tetrahedra as well."""
@@ -211,46 +223,51 @@ class BlockLevels:
         turned = [arrays for kernel, arrays in tables if kernel is local_rotations]
         kept = [arrays for kernel, arrays in tables if kernel is local_volumes]
         none = np.zeros(0, np.int32)
-        vertices = [np.concatenate([none, *(t[0] for t in part)]).reshape(-1, 4) for part in (turned, kept)]
-        slots = np.concatenate([none, *(t[4] for t in turned)]).reshape(-1, 4)
-        weights = np.concatenate([np.zeros(0, np.float32), *(t[2] for t in turned)])
+        vertices = [
+            np.concatenate([none, *(t["vertices"].ravel() for t in part)]).reshape(-1, 4) for part in (turned, kept)
+        ]
+        slots = np.concatenate([none, *(t["slots"].ravel() for t in turned)]).reshape(-1, 4)
+        weights = np.concatenate([np.zeros(0, np.float32), *(t["weights"] for t in turned)])
         scales = np.divide(0.5, weights, where=weights > 0, out=np.zeros_like(weights))
-        shares = next(phase.arrays for phase in layout.local_phases if phase.kernel is gather)[1]
+        shares = next(phase.arrays for phase in layout.local_phases if phase.kernel is gather)["shares"]
         normals = np.zeros((vertices[1].size, 4), np.float32)
         places = np.arange(vertices[1].size, dtype=np.int32).reshape(-1, 4)
         phases, first = [], 0
         for table in kept:
-            count = len(table[2])
+            count = len(table["weights"])
             part = normals[4 * first : 4 * (first + count)]
-            phases.append(Phase(volume_normals, (*table[:3], layout.q, part), 0, count))
+            phases.append(volume_normals.over(0, count, normals=part, **volume_normals.select(table)))
             first += count
         corners = (fine.at, fine.j[: len(fine.mirror)])
-        arrays = (
-            *(fine.at, fine.middle, fine.j, fine.mirror, rest, w, wl, layout.q, fine.blocks),
-            *(*corner_lists(*corners, vertices[0], slots, scales), shares),
-            *(*corner_lists(*corners, vertices[1], places, np.zeros(len(places), np.float32))[:3], normals),
-        )
-        return [*phases, Phase(wrap_entries, arrays, 0, fine.n), fine.factor_phase()]
+        arrays = {**fine.matrix, "mirror": fine.mirror, "rest": rest, "w": w, "wl": wl, "q": layout.q}
+        names = "corner_at", "here", "there", "scales"
+        arrays |= dict(zip(names, corner_lists(*corners, vertices[0], slots, scales), strict=True))
+        volumes = corner_lists(*corners, vertices[1], places, np.zeros(len(places), np.float32))[:3]
+        arrays |= dict(zip(("volume_at", "near", "far"), volumes, strict=True))
+        wrap = wrap_entries.over(0, fine.n, shares=shares, normals=normals, **arrays)
+        return [*phases, wrap, fine.factor_phase()]
 
     def judging(self, q_old: np.ndarray) -> tuple[list[Phase], list[np.ndarray]]:
         """What the trapezium rule leaves out of the energy of springs and contacts: phases, and sums in blocks."""
         q, stage = self.layout.q, self.layout.contacts
         sums = [np.zeros(-(-len(self.pull) // BLOCK))]
-        arrays = (*self.pairs, self.pull, q, q_old, sums[0])
-        phases = [Phase(turning_blocks, arrays, 0, len(self.pull), grain=BLOCK)]
+        ends = {"q": q, "q_old": q_old}
+        items = len(self.pull)
+        phases = [turning_blocks.over(0, items, wl=self.pull, partial=sums[0], grain=BLOCK, **ends, **self.pairs)]
         if stage is not None:
             for kernel, table in ((contact_gains, stage.pairs), (wall_gains, stage.walls)):
                 sums.append(np.zeros(-(-stage.room // BLOCK)))
-                judged = (*table[:3], table[5], q, q_old, table[9], sums[-1], np.array([BLOCK], np.int32))
-                phases.append(Phase(kernel, judged, 0, stage.room, grain=BLOCK))
+                judged = {**kernel.select(table), "q_old": q_old, "partial": sums[-1]}
+                phases.append(kernel.over(0, stage.room, grain=BLOCK, **judged))
         return phases, sums
 
     def product(self, r: np.ndarray, p: np.ndarray, hp: np.ndarray, partial: np.ndarray) -> list[Phase]:
         """H p, p·r and p·Hp."""
         fine = self.fine
         kernel = product_turned if fine.turned else product_wrapped
-        arrays = (fine.at, fine.j, fine.blocks, self.tie, r, p, hp, partial, *self._slots)
-        return [*self._contact_products(p), Phase(kernel, arrays, 0, fine.n, grain=BLOCK)]
+        arrays = {"tie": self.tie, "r": r, "p": p, "hp": hp, "partial": partial, **self._slots}
+        product = kernel.over(0, fine.n, grain=BLOCK, **kernel.select(fine.matrix), **arrays)
+        return [*self._contact_products(p), product]
 
     # --- the others ---------------------------------------------------------------------------------------------------
 
@@ -266,26 +283,29 @@ class BlockLevels:
         p = sp.csr_array(p[:, order])
         p.sort_indices()
         here = BlockLevel(at, middle, j, pointers)
-        triple = _triple(p)
-        above.down = triple, _triple(sp.csr_array(p.T))
+        down = transfer_of(p)
+        above.down = down, transfer_of(sp.csr_array(p.T))
         sums = np.asarray(p.sum(axis=1)).ravel()
-        wide = triple[0], triple[1], p.data
+        wide = down.row_at, down.j, p.data
         fine, coarse = (above.at, above.middle, above.j, above.mirror), (here.at, here.j)
         lists = [
             *pair_lists(*fine, moving, *wide, *coarse, symmetric),
             *tie_lists(*wide, *coarse),
-            *_triple(sp.csr_array((sp.diags_array(sums) @ p).T)),
+            *transfer_of(sp.csr_array((sp.diags_array(sums) @ p).T)),
             *loose_lists(*fine[:3], *wide, sums, here.n),
         ]
-        arrays = (here.at, here.middle, here.mirror, here.blocks, here.ties, *lists, above.blocks, above.ties)
+        names = [name + part for name in ("pair", "held", "down", "loose") for part in ("_at", "", "_w")]
+        arrays = {"row_at": here.at, "middle": here.middle, "mirror": here.mirror, "blocks": here.blocks}
+        arrays |= {"ties": here.ties, "fine": above.blocks, "fine_ties": above.ties}
+        arrays |= dict(zip(names, lists, strict=True))
         kernel = coarsen_wrapped
         if above.turned:
             starts, number, weight = pair_lists(*fine, ~moving, *wide, *coarse, True)
             owner = np.repeat(np.arange(len(here.mirror)), np.diff(starts))
             still = np.bincount(owner, weight * rest[number].astype(np.float64), minlength=len(here.mirror) + 1)
-            kernel, arrays = coarsen_turned, (*arrays, still.astype(np.float32))
+            kernel, arrays = coarsen_turned, {**arrays, "still": still.astype(np.float32)}
         self.levels.append(here)
-        return order, [Phase(kernel, arrays, 0, here.n), here.factor_phase()]
+        return order, [kernel.over(0, here.n, **arrays), here.factor_phase()]
 
     def cycle(self, r: np.ndarray, e: np.ndarray) -> list[Phase]:
         """One V-cycle: e ≈ H⁻¹ r."""
@@ -294,8 +314,8 @@ class BlockLevels:
     def _cycle(self, depth: int, r: np.ndarray, e: np.ndarray) -> list[Phase]:
         level, left = self.levels[depth], np.zeros_like(r)
         if depth == len(self.levels) - 1 and self._dense:
-            arrays = (level.at, level.middle, level.j, level.blocks, level.factors, r, e, *self._dense)
-            return [Phase(solve_dense, arrays, 0, 1, serial=True)]
+            swept = {"factors": level.factors, "r": r, "e": e}
+            return [solve_dense.over(0, 1, serial=True, **level.matrix, **swept, **self._dense)]
         forward, rest, backward = level.sweeps(r, e, left)
         if level.down is None:
             return [*forward, *backward]
@@ -303,9 +323,9 @@ class BlockLevels:
         return [
             *forward,
             rest,
-            Phase(restrict_rows, (*restrict, left, below.vectors[0]), 0, below.n),
-            *self._cycle(depth + 1, *below.vectors),
-            Phase(add_prolonged, (*prolong, below.vectors[1], e), 0, level.n),
+            restrict_rows.over(0, below.n, source=left, to=below.vectors[0], **restrict._asdict()),
+            *(replace(phase, label=COARSE) for phase in self._cycle(depth + 1, *below.vectors)),
+            add_prolonged.over(0, level.n, source=below.vectors[1], to=e, **prolong._asdict()),
             *backward,
         ]
 
@@ -339,8 +359,8 @@ def _entries(layout: Layout, values: np.ndarray) -> np.ndarray:
     return rows[6][: rows[4][-1]]
 
 
-def _solids(layout: Layout) -> list[tuple[phase_kernel, tuple[np.ndarray, ...]]]:
-    """The local passes of tetrahedra that have blocks of their own, and their tables."""
+def _solids(layout: Layout) -> list[tuple[phase_kernel, Mapping[str, np.ndarray]]]:
+    """The local passes of tetrahedra that have blocks of their own, and their arrays."""
     return [(phase.kernel, phase.arrays) for phase in layout.local_phases if phase.kernel in SOLID]
 
 
@@ -352,9 +372,9 @@ def _prolongations(hierarchy: Hierarchy) -> list[sp.csr_array]:
     """
     if hierarchy.down is None:
         return []
-    triples = [hierarchy.down[0], *(level.prolong for level in hierarchy.levels[:-1])]
-    out, b = [], np.ones(len(triples[0][0]) - 1)
-    for (at, j, a), level in zip(triples, hierarchy.levels, strict=True):
+    transfers = [hierarchy.down[0], *(level.prolong for level in hierarchy.levels if level.prolong is not None)]
+    out, b = [], np.ones(len(transfers[0].row_at) - 1)
+    for (at, j, a), level in zip(transfers, hierarchy.levels, strict=True):
         p = sp.csr_array((a.astype(np.float64), j, at), (len(b), level.n))
         c, _ = spl.cg(p.T @ p, p.T @ b, rtol=1e-12, maxiter=200)
         usual = np.median(c)
@@ -382,11 +402,6 @@ def _pattern(level: BlockLevel, p: sp.csr_array, seed: int) -> tuple[np.ndarray,
     off.sort_indices()
     at, j = off.indptr.astype(np.int32), off.indices.astype(np.int32)
     return order, pointers, at, sort_rows(at, j, np.ones(len(j), np.float32)), j
-
-
-def _triple(p: sp.csr_array) -> Triple:
-    p.sort_indices()
-    return p.indptr.astype(np.int32), p.indices.astype(np.int32), p.data.astype(np.float32)
 
 
 def _padded(values: np.ndarray, fill: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ...checks import is_number, is_whole
 from ...collisions.contacts import Contacts
 from ...energy.system import System
@@ -90,10 +90,11 @@ class Chebyshev(Accelerated):
         old, best = np.zeros_like(q), np.zeros_like(q)
         self._state, partial = np.zeros(STATE_SIZE), blocks_of(len(q))
         self._settings = np.array([self._rho, self.delay, self.gamma, float(self.watch), self.gamma])
+        kept = {"state": self._state, "settings": self._settings}
         return [
-            Phase(product_blocks, (e, e, partial, self._state), 0, len(q), grain=BLOCK),
-            Phase(chebyshev_weight, (partial, self._state, self._settings), 0, 1, serial=True),
-            Phase(chebyshev_step, (q, e, old, best, self._state, self._settings), 0, len(q)),
+            product_blocks.over(0, len(q), x=e, y=e, partial=partial, state=self._state, grain=BLOCK),
+            chebyshev_weight.over(0, 1, partial=partial, serial=True, **kept),
+            chebyshev_step.over(0, len(q), q=q, e=e, old=old, best=best, **kept),
         ]
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
@@ -107,11 +108,11 @@ class Chebyshev(Accelerated):
             first = min(first, first_share(overshoot))
             later = min(later, 1.9 / overshoot)
         self._settings = np.array([self._rho, self.delay, later, float(watch), first])
-        state = self._state
+        kept = {"state": self._state, "settings": self._settings}
         return [], [
-            Phase(product_blocks, (e, r, partial, state), 0, n, grain=BLOCK),
-            Phase(chebyshev_weight, (partial, state, self._settings), 0, 1, serial=True),
-            Phase(chebyshev_step, (layout.q, e, old, best, state, self._settings), 0, n),
+            product_blocks.over(0, n, x=e, y=r, partial=partial, state=self._state, grain=BLOCK),
+            chebyshev_weight.over(0, 1, partial=partial, serial=True, **kept),
+            chebyshev_step.over(0, n, q=layout.q, e=e, old=old, best=best, **kept),
         ]
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.cpu.executor import Job, Phase
+from ...backends.cpu.arguments import Phase
+from ...backends.cpu.executor import Plan
 from ...collisions.contacts import Contacts, PairContacts
 from ...constraints.kernels.local import gather
 from ...energy.kernels.assemble import list_corners
@@ -71,19 +72,26 @@ class ContactStage:
         self.pressing = np.array([NEVER, 0])  # rounds after which forces may be renewed in a step; whether they were
         self._deep = np.zeros(1, np.float32)
         self.forget()
-        self.pairs, self.walls = ((*arrays[:7], q, self.slots, arrays[7]) for arrays in (self._pairs, self._walls))
+        passed = {"q": q, "out": self.slots}
+        self.pairs, self.walls = {**self._pairs, **passed}, {**pull_walls.select(self._walls), **passed}
         self.phases = [
             Phase(pull_contacts, self.pairs, 0, room),
             Phase(pull_walls, self.walls, 0, room),
-            Phase(gather, (self.slot_at, self.slots, before, base), 0, n),
+            gather.over(0, n, slot_at=self.slot_at, shares=self.slots, constant=before, base=base),
         ]
 
-    def _arrays(self, corners: int) -> tuple[np.ndarray, ...]:
+    def _arrays(self, corners: int) -> dict[str, np.ndarray]:
         room, size = self.room, corners * self.room
-        rows = (np.zeros((room, 4), np.float32) for _ in range(2))
-        friction, weights = np.zeros(2 * room, np.float32), np.zeros(room, np.float32)
-        slots, count = np.zeros(size, np.int32), np.zeros(1, np.int64)
-        return (np.zeros(size, np.int32), np.zeros(size, np.float32), *rows, friction, weights, slots, count)
+        return {
+            "vertices": np.zeros(size, np.int32),
+            "a": np.zeros(size, np.float32),
+            "planes": np.zeros((room, 4), np.float32),
+            "before": np.zeros((room, 4), np.float32),
+            "friction": np.zeros(2 * room, np.float32),
+            "weights": np.zeros(room, np.float32),
+            "slots": np.zeros(size, np.int32),
+            "used": np.zeros(1, np.int64),
+        }
 
     def load(
         self, contacts: Contacts, previous: np.ndarray, start: np.ndarray, diagonal: np.ndarray, stiffness: float | None
@@ -99,50 +107,52 @@ class ContactStage:
         soft = -1.0 if stiffness is None else float(stiffness)
         count = take_walls(
             *(walls.vertices, walls.planes, walls.friction, walls.keys, *self._held, self.rank, previous, start),
-            *(diagonal, soft, np.float32(contacts.recovery), to[0], to[2], to[3], to[4], to[5], self._keys),
-            *(self._places, lowered, added),
+            *(diagonal, soft, np.float32(contacts.recovery), to["vertices"], to["planes"], to["before"]),
+            *(to["friction"], to["weights"], self._keys, self._places, lowered, added),
         )
         self._near = self.rank[walls.vertices], lowered
         touching = count > 0 or len(pairs[0]) > 0
         if not self.touched and not touching:
             return None
         self.touched, self.full = touching, max(count, len(pairs[0])) > self.room
-        to[7][0] = count = min(count, self.room)
+        to["used"][0] = count = min(count, self.room)
         corners = self._load_pairs(pairs, previous, diagonal, stiffness, contacts.recovery, added)
-        starts, _, places = list_corners(np.concatenate([corners, to[0][:count]]), len(self.rank))
+        starts, _, places = list_corners(np.concatenate([corners, to["vertices"][:count]]), len(self.rank))
         self.slot_at[:] = starts
-        self._pairs[6][: len(corners)] = places[: len(corners)]
-        to[6][:count] = places[len(corners) :]
+        self._pairs["slots"][: len(corners)] = places[: len(corners)]
+        to["slots"][:count] = places[len(corners) :]
         return added
 
     def _load_pairs(self, found, previous, diagonal, stiffness, recovery, added) -> np.ndarray:
         """Take the contacts between surfaces, adding to `added`; returns their corners in the order of the layout."""
-        arrays, (vertices, a, planes, friction) = self._pairs, found
-        arrays[7][0] = count = min(len(vertices), self.room)
+        to, (vertices, a, planes, friction) = self._pairs, found
+        to["used"][0] = count = min(len(vertices), self.room)
         if not count:
             return np.zeros(0, np.int32)
         vertices, a = vertices[:count], np.abs(a[:count])
         reach = a.sum(axis=1, keepdims=True)
         weights = (a / reach * diagonal[vertices]).sum(axis=1) if stiffness is None else np.full(count, stiffness)
-        arrays[0][: vertices.size], arrays[1][: a.size] = self.rank[vertices].ravel(), found[1][:count].ravel()
-        arrays[2][:count], arrays[4][: 2 * count] = planes[:count], friction[:count].ravel()
-        arrays[5][:count] = weights
-        flat, rate = np.ascontiguousarray(vertices.ravel()), np.array([recovery], np.float32)
-        table = (flat, arrays[1], arrays[2], arrays[3], arrays[4], arrays[4], previous, rate)
-        Job([Phase(begin_contacts, table, 0, count)], self.threads).run()
+        to["vertices"][: vertices.size], to["a"][: a.size] = self.rank[vertices].ravel(), found[1][:count].ravel()
+        to["planes"][:count], to["friction"][: 2 * count] = planes[:count], friction[:count].ravel()
+        to["weights"][:count] = weights
+        begun = {"a": to["a"], "planes": to["planes"], "before": to["before"], "q": previous}
+        begun |= {"vertices": np.ascontiguousarray(vertices), "recovery": np.array([recovery], np.float32)}
+        Plan([begin_contacts.over(0, count, **begun)], self.threads).run()
         majorant = weights[:, None] * a * reach
         added += np.bincount(vertices.ravel(), majorant.ravel(), minlength=len(added))
         return self.rank[vertices].ravel()
 
     def press(self, r: np.ndarray) -> list[Phase]:
         """Renew the forces of walls, if they do not hold, and with them the residual r."""
-        table = (*self.walls, self._places, self.pressing, self._deep, r)
-        return [Phase(press_walls, table, 0, self.room, serial=True)] if self._remembers else []
+        if not self._remembers:
+            return []
+        renewed = {"places": self._places, "pressing": self.pressing, "deep": self._deep, "r": r}
+        return [press_walls.over(0, self.room, serial=True, **press_walls.select(self.walls), **renewed)]
 
     def is_deep(self) -> bool:
         """Whether some vertex is behind its wall by more than a little."""
-        walls, count = self.walls, int(self.walls[9][0])
-        return bool(any_behind(walls[0], walls[2], self._places, self._q, count, self._deep[0]))
+        walls, count = self.walls, int(self.walls["used"][0])
+        return bool(any_behind(walls["vertices"], walls["planes"], self._places, self._q, count, self._deep[0]))
 
     def forget(self) -> None:
         """Begin the next step without remembered forces."""
@@ -155,9 +165,10 @@ class ContactStage:
 
     def remember(self) -> None:
         """Keep what contacts hold their vertices with: the next step begins with it."""
-        count = int(self._walls[7][0]) if self._remembers else 0
+        count = int(self._walls["used"][0]) if self._remembers else 0
         if count:
-            Job([Phase(remember_walls, (*self.walls, self._forces), 0, count)], 1).run()
+            held = remember_walls.select(self.walls)
+            Plan([remember_walls.over(0, count, forces=self._forces, **held)], 1).run()
         self._held = self._keys[:count].copy(), self._forces[:count].copy()
 
     def keep_out(self) -> list[Phase]:
@@ -165,8 +176,11 @@ class ContactStage:
 
         Walls that the first guess stayed before are no exception: neighbours may have pulled a vertex into them.
         """
-        count = np.array([len(self._near[0])], np.int64)
-        return [Phase(keep_out, (*self._near, self._q, count), 0, int(count[0]), serial=True)] if count[0] else []
+        vertices, planes = self._near
+        if not len(vertices):
+            return []
+        used = np.array([len(vertices)], np.int64)
+        return [keep_out.over(0, len(vertices), vertices=vertices, planes=planes, q=self._q, used=used, serial=True)]
 
     @staticmethod
     def _active(listed: PairContacts, start: np.ndarray) -> tuple[np.ndarray, ...]:

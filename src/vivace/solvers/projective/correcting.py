@@ -10,12 +10,14 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
-from ...backends.cpu.executor import Job, Phase
+from ...backends.cpu.arguments import Phase
+from ...backends.cpu.executor import Plan
 from ...collisions.contacts import Contacts
 from ...energy.system import System
 from ...errors import InputError
@@ -24,12 +26,12 @@ from ..base import (
     SOLVERS,
     Deadline,
     Outcome,
-    PartsJob,
     Solver,
+    SubstepsPlan,
     make_solver,
 )
 from ..convergence import Watcher
-from ..kernels.vectors import clear, load_rows, store_rows, watch
+from ..kernels.vectors import clear, watch
 from .contacts import NEVER
 from .kernels.acceleration import BLOCK, add_correction
 from .kernels.linear import backward_sweep, forward_from_zero
@@ -64,6 +66,11 @@ class Corrector(ABC):
     def wait_for_correction(self) -> None:  # noqa: B027
         """Finish what is being set up in the background."""
 
+    @cached_property
+    def rejected(self) -> np.ndarray:
+        """(1,): not zero once somebody has found that a correction raised the energy of this step."""
+        return np.zeros(1)
+
     def has_more(self) -> bool:
         """Whether `correction` would give better steps by now than it gave last time."""
         return False
@@ -92,12 +99,14 @@ def symmetric_sweep(layout: Layout, pointers: np.ndarray | None, r: np.ndarray, 
 
     Alone, a forward sweep has complex eigenvalues; the two together are symmetric [fratarcangeli2018, section 2.2.1].
     """
-    arrays = (*layout.matrix, layout.inverse, r, e)
+    arrays = {**layout.matrix._asdict(), "inverse": layout.inverse, "r": r, "e": e}
+    down, up = forward_from_zero.select(arrays), backward_sweep.select(arrays)
     if pointers is None:
-        return [Phase(kernel, arrays, 0, layout.n, serial=True) for kernel in (forward_from_zero, backward_sweep)]
+        once = 0, layout.n
+        return [Phase(forward_from_zero, down, *once, serial=True), Phase(backward_sweep, up, *once, serial=True)]
     colours = [(int(begin), int(end)) for begin, end in pairwise(pointers)]
-    forward = [Phase(forward_from_zero, arrays, *colour) for colour in colours]
-    return forward + [Phase(backward_sweep, arrays, *colour) for colour in reversed(colours)]
+    forward = [Phase(forward_from_zero, down, *colour) for colour in colours]
+    return forward + [Phase(backward_sweep, up, *colour) for colour in reversed(colours)]
 
 
 def blocks_of(n: int, columns: int = 1) -> np.ndarray:
@@ -122,7 +131,7 @@ class CorrectingSolver(Solver):
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
         """Steps before and after the correction: what is done with r, and what is made of e."""
-        return [], [Phase(add_correction, (layout.q, e), 0, layout.n)]
+        return [], [add_correction.over(0, layout.n, q=layout.q, e=e)]
 
     def opening_steps(
         self, layout: Layout, r: np.ndarray, residual: Sequence[Phase], press: Sequence[Phase]
@@ -143,8 +152,8 @@ class CorrectingSolver(Solver):
         return LEAST_ROUNDS if touches else 1
 
     @property
-    def plan(self) -> object:
-        return self._job, self.corrector.has_more()
+    def plan_key(self) -> object:
+        return self._plan, self.corrector.has_more()
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
@@ -159,18 +168,18 @@ class CorrectingSolver(Solver):
         assert layout is not None
         threads = layout.threads
         r, e = (np.zeros((layout.n, 4), np.float32) for _ in range(2))
-        arrays = (*layout.rows, layout.tie, layout.base, layout.q, layout.square, r)
         before, after = self.update_steps(layout, r, e)
-        residual = [*layout.local_phases, Phase(store_residual, arrays, 0, layout.n)]
+        taken = store_residual.over(0, layout.n, out=r, **store_residual.select(layout.swept))
+        residual = [*layout.local_phases, taken]
         press = layout.contacts.press(r) if layout.contacts is not None and self.presses else []
         opening = self.opening_steps(layout, r, [*residual], press)
         closing = [*self.corrector.correction(layout, r, e), *after]
         steps = [*opening, *residual, *before, *([] if opening else press), *closing]
         self._watcher, self._steps = Watcher(), steps
-        self._job = Job(steps, threads)
-        last = Phase(watch, (layout.square, *self._watcher.arrays), 0, layout.n, serial=True)
-        self._watched_job = Job([*steps, last], threads, self._watcher.monitor)
-        self._short_job = Job(steps[len(layout.local_phases) :], threads)
+        self._plan = Plan(steps, threads)
+        last = watch.over(0, layout.n, square=layout.square, serial=True, **self._watcher.arrays)
+        self._watched_plan = Plan([*steps, last], threads, self._watcher.monitor)
+        self._short_plan = Plan(steps[len(layout.local_phases) :], threads)
         self._short_ns = self._time_short() if self.uses_leftover and layout.local_phases else 0
 
     def _time_short(self) -> int:
@@ -178,7 +187,7 @@ class CorrectingSolver(Solver):
         took = []
         for _ in range(3):
             begin = time.perf_counter_ns()
-            self._short_job.run()
+            self._short_plan.run()
             took.append(time.perf_counter_ns() - begin)
         return sorted(took)[1]
 
@@ -224,10 +233,10 @@ class CorrectingSolver(Solver):
             self.layout.contacts.pressing[0] = PRESSED if self.presses else NEVER
         self.corrector.begin_correction()
         budget, watcher = deadline.budget, self._watcher
-        job = self._watched_job if watcher.begin(deadline, self.layout.resolution) else self._job
-        sweeps = job.run(budget.most_iterations, deadline.at_ns, least=self.least_iterations)
+        plan = self._watched_plan if watcher.begin(deadline, self.layout.resolution) else self._plan
+        sweeps = plan.run(budget.most_iterations, deadline.at_ns, least=self.least_iterations)
         if deadline.at_ns is not None:
-            sweeps += self._press_on(job, sweeps)
+            sweeps += self._press_on(plan, sweeps)
         done = watcher.satisfied
         if self._short_ns and deadline.at_ns is not None and not done and sweeps < budget.most_iterations:
             sweeps += self._use_leftover(sweeps, budget.most_iterations - sweeps, deadline.at_ns)
@@ -238,27 +247,28 @@ class CorrectingSolver(Solver):
             stopped = "tolerance"
         return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, self.note(), watcher.residuals)
 
-    def _press_on(self, job: Job, sweeps: int) -> int:
+    def _press_on(self, plan: Plan, sweeps: int) -> int:
         """Iterations that a step gets beyond its budget of time; how many."""
         return 0
 
-    def parts_job(
+    def plan_substeps(
         self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, before: Sequence[Phase], after: Sequence[Phase]
-    ) -> PartsJob | None:
+    ) -> SubstepsPlan | None:
         layout = self.layout
         if layout is None or layout.contacts is not None or self.uses_leftover:
             return None
         if self.corrector.has_more():
             self._plan_steps()
-        n, trouble = layout.n, getattr(self.corrector, "trouble", np.zeros(1))
-        load = Phase(load_rows, (layout.order, start, constant, layout.q, layout.constant), 0, n)
-        store = Phase(store_rows, (layout.order, layout.q, out), 0, n)
-        begin = [*before, load, Phase(clear, (trouble,), 0, 1, serial=True)]
-        job = Job(self._steps, layout.threads, before=begin, after=[store, *after])
+        begin = [
+            *before,
+            layout.loading(start, constant),
+            clear.over(0, 1, values=self.corrector.rejected, serial=True),
+        ]
+        plan = Plan(self._steps, layout.threads, before=begin, after=[layout.storing(out), *after])
 
         def solve(deadlines: Sequence[Deadline]) -> Outcome:
             most = [deadline.budget.most_iterations for deadline in deadlines]
-            sweeps = job.run_parts(most, [deadline.at_ns for deadline in deadlines])
+            sweeps = plan.run_parts(most, [deadline.at_ns for deadline in deadlines])
             stopped = "iterations" if sweeps >= sum(most) else "time"
             return Outcome(sweeps, layout.residual(), stopped, time.perf_counter_ns(), self.note())
 
@@ -269,7 +279,7 @@ class CorrectingSolver(Solver):
         begin = time.perf_counter_ns()
         if begin + 1.2 * self._short_ns > deadline_ns:
             return 0
-        count = self._short_job.run(most, deadline_ns, first)
+        count = self._short_plan.run(most, deadline_ns, first)
         self._short_ns += ((time.perf_counter_ns() - begin) // count - self._short_ns) // 8
         return count
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from ...backends.cpu.executor import Job, Phase
+from ...backends.cpu.arguments import Phase
+from ...backends.cpu.executor import Plan
 from ...checks import is_whole
 from ...energy.system import System
 from ...errors import InputError
@@ -71,14 +73,15 @@ class Direct(CorrectingSolver, Corrector):
     def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
         room, n = max(1, self.low_rank), layout.n
         self._diagonal = layout.system.diagonal[layout.order]
-        self._rank, self._changed = np.zeros(1, np.int32), np.zeros(room, np.int32)
+        self._rank, self._changed = np.zeros(1, np.int64), np.zeros(room, np.int32)
         self._small, self._spread = np.zeros(room * room, np.float32), np.zeros(n * room, np.float32)
         weights = np.zeros((room, 4), np.float32)
         self.exact, self._others = True, 0
+        rank = {"rank": self._rank, "x": e, "weights": weights}
         return [
             *self._factors.substitution(r, e),
-            Phase(low_rank_weights, (self._rank, self._changed, self._small, e, weights), 0, 1, serial=True),
-            Phase(low_rank_subtract, (self._rank, self._spread, e, weights), 0, n),
+            low_rank_weights.over(0, 1, changed=self._changed, small=self._small, serial=True, **rank),
+            low_rank_subtract.over(0, n, spread=self._spread, **rank),
         ]
 
     def adapt_correction(self, layout: Layout, *, weighed: bool) -> bool:
@@ -155,18 +158,19 @@ class Factors:
     def substitution(self, b: np.ndarray, x: np.ndarray) -> list[Phase]:
         """Phases that write x = A⁻¹ b, both (n, 4) in `order`."""
         tasks = len(self._task_at) - 2
-        arrays = (*self._rows, b, x, self._task_at)
+        upward = {**self._rows._asdict(), "x": x, "task_at": self._task_at}
+        down = {**upward, "b": b}
         return [
-            Phase(substitute_forward, arrays, 0, tasks, chunks=tasks),
-            Phase(substitute_forward, arrays, tasks, tasks + 1),
-            Phase(scale_by, (self._inverse, x), 0, self.n),
-            Phase(substitute_backward, arrays, tasks, tasks + 1),
-            Phase(substitute_backward, arrays, 0, tasks, chunks=tasks),
+            Phase(substitute_forward, down, 0, tasks, chunks=tasks),
+            Phase(substitute_forward, down, tasks, tasks + 1),
+            scale_by.over(0, self.n, inverse=self._inverse, x=x),
+            Phase(substitute_backward, upward, tasks, tasks + 1),
+            Phase(substitute_backward, upward, 0, tasks, chunks=tasks),
         ]
 
     def solve(self, b: np.ndarray, x: np.ndarray) -> None:
         """x = A⁻¹ b, (n, 4) float32 in `order`."""
-        Job(self.substitution(b, x), self.threads).run()
+        Plan(self.substitution(b, x), self.threads).run()
 
     def columns(self, which: np.ndarray) -> np.ndarray:
         """Columns of the inverse (n, k), four at a time."""
@@ -180,7 +184,18 @@ class Factors:
         return found
 
 
-def _as_runs(matrix: sp.csr_array | sp.csc_array) -> tuple[np.ndarray, ...]:
+class Runs(NamedTuple):
+    """A sparse matrix by rows whose columns are given as runs of consecutive ones (`kernels.triangular`)."""
+
+    row_at: np.ndarray
+    columns: np.ndarray
+    lengths: np.ndarray
+    value_at: np.ndarray
+    values: np.ndarray
+
+
+def _as_runs(matrix: sp.csr_array | sp.csc_array) -> Runs:
     matrix.sort_indices()
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
-    return (*runs_of(indptr, indices), indptr, matrix.data.astype(np.float32))
+    row_at, columns, lengths = runs_of(indptr, indices)
+    return Runs(row_at, columns, lengths, indptr, matrix.data.astype(np.float32))

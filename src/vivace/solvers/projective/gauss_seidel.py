@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ...energy.system import System
 from ..base import SOLVERS
 from .correcting import Corrector, symmetric_sweep
@@ -39,8 +39,7 @@ class GaussSeidel(SweepingSolver, Corrector):
 
     def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
         omega = np.array([self.omega], np.float32)
-        arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, omega)
-        return [Phase(sweep_sor, arrays, 0, layout.n, serial=True)]
+        return [sweep_sor.over(0, layout.n, weights=omega, serial=True, **layout.swept)]
 
     def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
         """A plain forward and a plain backward sweep, whatever omega is."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +32,17 @@ COARSENINGS: dict[str, dict] = {
 }
 
 
+COARSE = "coarse levels"  # what their phases are reported under
+
+
+class Transfer(NamedTuple):
+    """A prolongation or restriction by rows: pointers, columns, values."""
+
+    row_at: np.ndarray
+    j: np.ndarray
+    a: np.ndarray
+
+
 @dataclass(eq=False)
 class Level:
     """One matrix in the order of its colours, and the way to the next: P (rows here, columns there) and R = Pᵀ."""
@@ -44,8 +56,8 @@ class Level:
     diagonal: np.ndarray  # float64
     inverse: np.ndarray  # 1/A_ii, float32
     pointers: np.ndarray  # colours
-    prolong: tuple[np.ndarray, ...] = ()
-    restrict: tuple[np.ndarray, ...] = ()
+    prolong: Transfer | None = None  # None on the coarsest level
+    restrict: Transfer | None = None
     r: np.ndarray = field(init=False)
     e: np.ndarray = field(init=False)
     left: np.ndarray = field(init=False)
@@ -59,7 +71,7 @@ class Hierarchy:
     """`levels[0]` is the first coarse level; the fine one belongs to the Layout. `down`: from fine to the first."""
 
     levels: list[Level]
-    down: tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]] | None  # (P, R) of the fine level, in its order
+    down: tuple[Transfer, Transfer] | None  # (P, R) of the fine level, in its order
     from_fine: list[sp.csr_array]  # products of prolongations: fine vertices (mesh order) to each level
     dense: np.ndarray  # inverse of the coarsest level, float32; empty if that level is still too large for one
     fine_diagonal: np.ndarray  # of the matrix that the levels stand for, mesh order
@@ -125,7 +137,7 @@ def _laid_out(matrix, order, matrices, prolongations, sizes, complexity, seed) -
     for a, p in zip(matrices, prolongations, strict=True):
         level, level_order = _level(a, seed)
         there = p[fine_order][:, level_order]
-        transfers.append((_triple(there), _triple(sp.csr_array(there.T))))
+        transfers.append((transfer_of(there), transfer_of(sp.csr_array(there.T))))
         levels.append(level)
         product = p if product is None else product @ p
         composed = sp.csr_array(product[:, level_order])
@@ -163,9 +175,10 @@ def _level(a: sp.csr_array, seed: int) -> tuple[Level, np.ndarray]:
     return Level(n, at, middle, j, single, wide, ordered, (1.0 / ordered).astype(np.float32), pointers), order
 
 
-def _triple(p: sp.csr_array) -> tuple[np.ndarray, ...]:
+def transfer_of(p: sp.csr_array) -> Transfer:
+    """A sparse matrix as compiled kernels read it."""
     p.sort_indices()
-    return p.indptr.astype(np.int32), p.indices.astype(np.int32), p.data.astype(np.float32)
+    return Transfer(p.indptr.astype(np.int32), p.indices.astype(np.int32), p.data.astype(np.float32))
 
 
 class _numpy_seed:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ...energy.system import System
 from ..base import SOLVERS
 from ..kernels.vectors import copy_rows
@@ -46,8 +46,8 @@ class Jacobi(SweepingSolver, Corrector):
     def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
         new = np.zeros_like(layout.q)
         omega = np.array([self.omega], np.float32)
-        arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, omega, new)
-        return [Phase(sweep_jacobi, arrays, 0, layout.n), Phase(copy_rows, (new, layout.q), 0, layout.n)]
+        sweep = sweep_jacobi.over(0, layout.n, omega=omega, new=new, **layout.swept)
+        return [sweep, copy_rows.over(0, layout.n, a=new, to=layout.q)]
 
     def overshoot(self, layout: Layout) -> float:
         """The largest eigenvalue of ω D⁻¹Y, by power iteration: below 2 for springs, above for most tetrahedra."""
@@ -61,5 +61,4 @@ class Jacobi(SweepingSolver, Corrector):
 
     def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
         omega = np.array([self.omega], np.float32)
-        arrays = (*layout.matrix, layout.inverse, r, e, omega)
-        return [Phase(scale_rows, arrays, 0, layout.n)]
+        return [scale_rows.over(0, layout.n, inverse=layout.inverse, r=r, e=e, omega=omega)]

@@ -21,13 +21,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from ...backends.cpu.executor import Job, Phase
+from ...backends.cpu.arguments import Phase
+from ...backends.cpu.executor import Plan
 from ...checks import is_whole
 from ...collisions.contacts import Contacts
 from ...energy.system import System
 from ...errors import InputError
 from ..base import SOLVERS, Deadline, Outcome
 from .correcting import PRESSED
+from .hierarchy import transfer_of
 from .kernels.lattice import (
     BLOCK,
     REJECTIONS,
@@ -37,7 +39,7 @@ from .kernels.lattice import (
     keep_lattice_step,
     lattice_step,
 )
-from .lattice_space import LatticeSpace, csr_arrays, lattice_spaces
+from .lattice_space import LatticeSpace, lattice_spaces
 from .layout import Layout
 from .lbfgs import LBFGS
 
@@ -113,13 +115,13 @@ class Lattice(LBFGS):
         limited = outcome.stopped == "iterations" and outcome.sweeps < budget.most_iterations
         return replace(outcome, stopped="time") if limited else outcome
 
-    def _press_on(self, job: Job, sweeps: int) -> int:
+    def _press_on(self, plan: Plan, sweeps: int) -> int:
         """A step that drags cloth into a wall, and has not found the forces to hold it there, is not over."""
         assert self.layout is not None
         contacts, more = self.layout.contacts, 0
         most = min(MOST_PRESSED, self._most)
         while contacts is not None and contacts.is_deep() and sweeps + more < most:
-            more += job.run(min(PRESSED, most - sweeps - more), None, PRESSED)  # which begins by renewing the forces
+            more += plan.run(min(PRESSED, most - sweeps - more), None, PRESSED)  # which begins by renewing the forces
         self._beyond = more
         return more
 
@@ -135,11 +137,12 @@ class Lattice(LBFGS):
             return self._judge, after
         n, back = layout.n, SAMPLED_BACK if any(space.sampled for space in self._spaces) else SPRINGS_BACK
         self._q_old, self._r_old = (np.zeros((n, 4), np.float32) for _ in range(2))
-        pair, partial = (layout.q, self._q_old, r, self._r_old), np.zeros(2 * -(-n // BLOCK))
+        pair = {"q": layout.q, "q_old": self._q_old, "r": r, "r_old": self._r_old}
+        partial, state = np.zeros(2 * -(-n // BLOCK)), self._turning
         judge = [
-            Phase(judge_lattice_blocks, (*pair, partial), 0, n, grain=BLOCK),
-            Phase(judge_lattice, (partial, self._turning, np.array([back])), 0, 1, serial=True),
-            Phase(keep_lattice_step, (*pair, self._turning), 0, n),
+            judge_lattice_blocks.over(0, n, partial=partial, grain=BLOCK, **pair),
+            judge_lattice.over(0, 1, partial=partial, state=state, most_back=np.array([back]), serial=True),
+            keep_lattice_step.over(0, n, state=state, **pair),
         ]
         return judge, after
 
@@ -155,8 +158,8 @@ class Lattice(LBFGS):
             steps += space.bind(layout, r, x[first : first + space.nodes])
             first += space.nodes
         p = sp.csr_array(sp.hstack([space.prolongation for space in self._spaces], format="csr")[layout.order])
-        table = (*csr_arrays(p), x, layout.q, self._q_old, r, self._r_old, self._turning)
-        return [*steps, Phase(lattice_step, table, 0, layout.n)]
+        pair = {"q": layout.q, "q_old": self._q_old, "r": r, "r_old": self._r_old}
+        return [*steps, lattice_step.over(0, layout.n, x=x, state=self._turning, **pair, **transfer_of(p)._asdict())]
 
     def note(self) -> str:
         back = int(self._turning[REJECTIONS])

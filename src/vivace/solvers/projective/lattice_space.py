@@ -14,11 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from ...backends.cpu.executor import Phase, phase_kernel
+from ...backends.cpu.arguments import Phase, phase_kernel
 from ...constraints import ConstraintGroup
 from ...constraints.kernels.rotation import local_rotations
 from ...constraints.kernels.volume import local_volumes
 from ...energy.system import System, assembled
+from .hierarchy import transfer_of
 from .kernels import lattice as kernel
 from .kernels import lattice_cells
 from .kernels.linear import restrict_rows
@@ -285,39 +286,48 @@ class LatticeSpace:
     def bind(self, layout: Layout, r: np.ndarray, x: np.ndarray) -> list[Phase]:
         """Steps that make x (nodes, 4) of the residual r at layout.q."""
         p = sp.csr_array(self.prolongation[layout.order])
-        restrict = csr_arrays(sp.csr_array(p.T))
+        restrict = transfer_of(sp.csr_array(p.T))
         f = np.zeros((self.nodes, 4), np.float32)
         u, y = np.zeros(self._room[0]), np.zeros(3 * self.nodes)
         self.constant = np.zeros(self._room[1])
-        phases = [Phase(restrict_rows, (*restrict, r, f), 0, self.nodes, grain=1)]
-        corners = np.array([2**self.dims], np.int32)
+        phases = [restrict_rows.over(0, self.nodes, source=r, to=f, grain=1, **restrict._asdict())]
+        corners = np.array([2**self.dims], np.int64)
         h = np.zeros((self.cells * 3 * 4**self.dims, 4), np.float32)
-        starts, vertices, *numbers, phi = self.springs
-        table = (starts, layout.rank[vertices].ravel(), *numbers, phi.ravel(), layout.q)
-        table += (coefficients(self.dims).astype(np.float32).ravel(), h)
+        starts, vertices, stiffness, length, phi = self.springs
+        cells = {"starts": starts, "ends": layout.rank[vertices], "stiffness": stiffness, "length": length, "phi": phi}
+        cells |= {"q": layout.q, "coefficients": coefficients(self.dims).astype(np.float32).ravel(), "h": h}
         if self.dims == 2:
-            phases.append(Phase(lattice_cells.planar_cells, (*table[:4], phi, *table[5:]), 0, self.cells, grain=1))
+            phases.append(lattice_cells.planar_cells.over(0, self.cells, grain=1, **cells))
         else:
-            for starts, vertices, operator, weights, slopes in (self.tets, self.volumes):
-                table += (starts, layout.rank[vertices].ravel(), operator.ravel(), weights, slopes)
-                table += (corners,) if len(table) == 13 else ()
-            phases.append(Phase(lattice_cells.general_cells, table, 0, self.cells, grain=1))
-        lists = self.cell_at, self.cell_list, self.cell_nodes.ravel(), self.slab_of, self.place_of
-        table = (self.slabs.ravel(), u, self.constant, *lists, h, corners)
-        phases.append(Phase(kernel.assemble_slabs, table, 0, len(self.slabs), grain=1))
+            starts, vertices, operator, weights, slopes = self.tets
+            cells |= {"tet_starts": starts, "corners4": layout.rank[vertices], "operator": operator}
+            cells |= {"weights": weights, "slopes": slopes, "corners": corners}
+            starts, vertices, operator, weights, slopes = self.volumes
+            cells |= {"volume_starts": starts, "volume_corners": layout.rank[vertices], "volume_operator": operator}
+            cells |= {"volume_weights": weights, "volume_slopes": slopes}
+            phases.append(lattice_cells.general_cells.over(0, self.cells, grain=1, **cells))
+        slabs = {"slabs": self.slabs, "u": u}
+        lists: dict[str, np.ndarray] = {
+            "cell_at": self.cell_at,
+            "cell_list": self.cell_list,
+            "cell_nodes": self.cell_nodes,
+        }
+        lists |= {"slab_of": self.slab_of, "place_of": self.place_of, "constant": self.constant}
+        phases.append(kernel.assemble_slabs.over(0, len(self.slabs), h=h, corners=corners, grain=1, **slabs, **lists))
         parts = len(self.parts)
         sizes = np.repeat(3 * self.slabs[self.part_list[:, kernel.FIRST], kernel.SIZE], 2)
         ends = np.cumsum(np.stack([sizes.astype(np.int64) ** 2, sizes], axis=1), axis=0)
         meeting_at = np.concatenate([np.zeros((1, 2), np.int64), ends[:-1]]).astype(np.int32)
-        meeting = np.zeros(int(ends[-1, 0])), np.zeros(int(ends[-1, 1]))
-        table = (
-            *(self.part_list.ravel(), self.slabs.ravel(), u, y, f, *meeting),
-            *(meeting_at.ravel(), np.zeros(2 * parts, np.int32), x),
-        )
+        solved = {"parts": self.part_list, "y": y, "failed": np.zeros(2 * parts, np.int32), **slabs}
+        meeting: dict[str, np.ndarray] = {
+            "meeting": np.zeros(int(ends[-1, 0])),
+            "meeting_y": np.zeros(int(ends[-1, 1])),
+        }
+        meeting |= {"meeting_at": meeting_at, "f": f}
         phases += [
-            Phase(kernel.eliminate, table, 0, 2 * parts, chunks=min(2 * parts, 64)),
-            Phase(kernel.solve_middle, table, 0, parts, chunks=min(parts, 64)),
-            Phase(kernel.substitute, table, 0, 2 * parts, chunks=min(2 * parts, 64)),
+            kernel.eliminate.over(0, 2 * parts, chunks=min(2 * parts, 64), **solved, **meeting),
+            kernel.solve_middle.over(0, parts, chunks=min(parts, 64), **solved, **meeting),
+            kernel.substitute.over(0, 2 * parts, x=x, chunks=min(2 * parts, 64), **solved),
         ]
         self.adapt(layout.system)
         return phases
@@ -424,9 +434,3 @@ def _sampled(tets: Sequence[tuple[np.ndarray, ...]], cells: int) -> tuple[np.nda
     rows = np.zeros((len(flat) * slopes.shape[1], 4), np.float32)
     rows[:, :3] = slopes[flat].reshape(-1, 3)
     return starts, vertices[flat], operator[flat].astype(np.float32), share.ravel().astype(np.float32), rows
-
-
-def csr_arrays(p: sp.csr_array) -> tuple[np.ndarray, ...]:
-    """Row pointers, columns and values as compiled kernels read them."""
-    p.sort_indices()
-    return p.indptr.astype(np.int32), p.indices.astype(np.int32), p.data.astype(np.float32)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...backends.cpu.executor import SMALL, Job, Phase
+from ...backends.cpu.arguments import Phase
+from ...backends.cpu.executor import SMALL, Plan
 from ...collisions.contacts import Contacts
 from ...constraints import ConstraintGroup
 from ...constraints.kernels.local import gather, local_pass
@@ -33,10 +34,22 @@ ROOM = 4096  # contacts that every layout has room for
 CONTACT = 300.0  # times m/h²: how stiff contacts are for solvers that move everything at once, see `contact_stage`
 
 
+class Rows(NamedTuple):
+    """What a vertex update reads of Y's rows without the diagonal (`kernels.sweep`): springs, then others."""
+
+    spring_at: np.ndarray
+    spring_j: np.ndarray
+    spring_a: np.ndarray
+    spring_wl: np.ndarray
+    other_at: np.ndarray
+    other_j: np.ndarray
+    other_a: np.ndarray
+
+
 class OffDiagonal(NamedTuple):
     """Y without its diagonal by rows: pointers, where a row's columns pass its own number, columns, -Y_ij."""
 
-    at: np.ndarray
+    row_at: np.ndarray
     middle: np.ndarray
     j: np.ndarray
     a: np.ndarray
@@ -70,9 +83,8 @@ class Layout:
         self.order = np.ascontiguousarray(order, np.int32)
         self.rank = np.empty(n, np.int32)
         self.rank[self.order] = np.arange(n, dtype=np.int32)
-        # The arrays of kernels.sweep, in its order: springs first, then the other neighbours.
         self.rows = self._rows([] if refresh else system.springs)
-        self._middle = sort_rows(*self.rows[4:7])
+        self._middle = sort_rows(self.rows.other_at, self.rows.other_j, self.rows.other_a)
         self.tie, self.inverse, self.diagonal = (np.zeros(n, np.float32) for _ in range(3))
         self.adapt(system)
         self.constant = np.zeros((n, 4), np.float32)
@@ -87,8 +99,9 @@ class Layout:
         if refresh and system.springs:
             spring_at, spring_j, spring_wl = spring_rows(self.order, self.rank, *self._springs(system.springs))
             before, self.base = self.base, np.zeros((n, 4), np.float32)
-            arrays = (spring_at, spring_j, np.zeros_like(spring_wl), spring_wl, self.q, before, self.base)
-            self.local_phases.append(Phase(project_springs, arrays, 0, n))
+            springs = {"spring_at": spring_at, "spring_j": spring_j, "spring_wl": spring_wl}
+            springs |= {"zeros": np.zeros_like(spring_wl)}
+            self.local_phases.append(project_springs.over(0, n, q=self.q, constant=before, base=self.base, **springs))
         self.contacts: ContactStage | None = None
         if system.model.collisions is not None:
             before, self.base = self.base, np.zeros((n, 4), np.float32)
@@ -97,15 +110,21 @@ class Layout:
             self.local_phases += self.contacts.phases
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
         _ = load_rows.address, store_rows.address  # compiled now, not inside the first step's budget
-        _check_finite(*(self.rows[k] for k in (2, 3, 6)))
+        _check_finite(self.rows.spring_a, self.rows.spring_wl, self.rows.other_a)
 
     @cached_property
     def matrix(self) -> OffDiagonal:
         """All of Y, springs included wherever their projections are computed."""
         if self.refresh or not self.system.springs:
-            return OffDiagonal(self.rows[4], self._middle, *self.rows[5:7])
-        at, j, a = self._rows([])[4:7]
+            return OffDiagonal(self.rows.other_at, self._middle, self.rows.other_j, self.rows.other_a)
+        *_, at, j, a = self._rows([])
         return OffDiagonal(at, sort_rows(at, j, a), j, a)
+
+    @property
+    def swept(self) -> dict[str, np.ndarray]:
+        """What sweeps and residuals read and write, by the names that kernels have for it."""
+        own = {"tie": self.tie, "inverse": self.inverse, "base": self.base, "q": self.q, "square": self.square}
+        return {**self.rows._asdict(), **own}
 
     def adapt(self, system: System) -> None:
         """Go on with a system that differs from the last in its pins: only the diagonal changes."""
@@ -143,11 +162,11 @@ class Layout:
         self.adapt(system.touched(added))
         return True
 
-    def _rows(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
+    def _rows(self, springs: list[ConstraintGroup]) -> Rows:
         off, listed = self.system.off, self._springs(springs)
         limits = np.array([len(listed[1]), off.nnz], np.int64)
         arrays = (self.order, self.rank, off.indptr, off.indices, off.data, *listed, limits)
-        return split_rows(*arrays)
+        return Rows(*split_rows(*arrays))
 
     def _springs(self, springs: list[ConstraintGroup]) -> tuple[np.ndarray, ...]:
         """The springs at each vertex of the mesh: row pointers, other ends, stiffnesses, rest lengths."""
@@ -169,31 +188,38 @@ class Layout:
             kind = group.kind
             # Neighbours in memory should be neighbours in the mesh: visit constraints in the order of their vertices.
             visit = np.argsort(self.rank[group.vertices].min(axis=1), kind="stable")
-            arrays = (
-                self.rank[group.vertices[visit]].ravel(),
-                group.operator[visit].astype(np.float32).ravel(),
-                group.weights[visit].astype(np.float32),
-                group.parameters[visit].astype(np.float32).ravel(),
-                assign_slots(cursor, group.vertices[visit], self.rank).ravel(),
-                self.q,
-                shares,
-                row_sums(group.operator)[visit].astype(np.float32).ravel(),
-            )
+            arrays = {
+                "vertices": self.rank[group.vertices[visit]],
+                "operator": group.operator[visit].astype(np.float32),
+                "weights": group.weights[visit].astype(np.float32),
+                "parameters": group.parameters[visit].astype(np.float32),
+                "slots": assign_slots(cursor, group.vertices[visit], self.rank),
+                "sums": row_sums(group.operator)[visit].astype(np.float32),
+            }
             kernel = kind.kernel or local_pass(kind.project, kind.vertices, kind.rows, len(kind.parameters))
-            phases.append(Phase(kernel, arrays, 0, len(group)))
-        return [*phases, Phase(gather, (slot_at, shares, self.constant, self.base), 0, self.n)]
+            phases.append(kernel.over(0, len(group), q=self.q, out=shares, **kernel.select(arrays)))
+        added = {"slot_at": slot_at, "shares": shares, "constant": self.constant, "base": self.base}
+        return [*phases, gather.over(0, self.n, **added)]
 
     def load(self, start: np.ndarray, constant: np.ndarray) -> None:
         """Bring the step's data into visiting order; q begins at `start`."""
-        arrays = (self.order, start, constant, self.q, self.constant)
-        Job([Phase(load_rows, arrays, 0, self.n)], self._copy_threads).run()
+        Plan([self.loading(start, constant)], self._copy_threads).run()
 
     def store(self, out: np.ndarray) -> None:
         """Write q back in the order of the mesh."""
         if self.contacts is not None:
             self.contacts.remember()
-            Job(self.contacts.keep_out(), 1).run()
-        Job([Phase(store_rows, (self.order, self.q, out), 0, self.n)], self._copy_threads).run()
+            Plan(self.contacts.keep_out(), 1).run()
+        Plan([self.storing(out)], self._copy_threads).run()
+
+    def loading(self, start: np.ndarray, constant: np.ndarray) -> Phase:
+        """The phase of `load`."""
+        to = {"to_a": self.q, "to_b": self.constant}
+        return load_rows.over(0, self.n, order=self.order, a=start, b=constant, **to)
+
+    def storing(self, out: np.ndarray) -> Phase:
+        """The phase of `store`."""
+        return store_rows.over(0, self.n, order=self.order, a=self.q, to=out)
 
     @property
     def _copy_threads(self) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ...checks import is_whole
 from ...errors import InputError
 from ..base import SOLVERS
@@ -49,10 +49,10 @@ class LBFGS(Accelerated):
         self._adopt(self.inner)
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
-        trouble = getattr(self.corrector, "trouble", np.zeros(1))
+        rejected = self.corrector.rejected
         longest = first_share(self.corrector.overshoot(layout))
         self._state, before, after = judged_steps(
-            *(layout, r, e), memory=self.memory, trouble=trouble, keep=self.keep, longest=longest
+            *(layout, r, e), memory=self.memory, rejected=rejected, keep=self.keep, longest=longest
         )
         return before, after
 

@@ -15,19 +15,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ...checks import is_whole
 from ...colouring import COLOURINGS, colour
 from ...energy.system import System
 from ...errors import InputError, UnknownNameError
 from ..base import SOLVERS
 from .correcting import CorrectingSolver, Corrector, symmetric_sweep
-from .hierarchy import COARSENINGS, Hierarchy, Level, build
+from .hierarchy import COARSE, COARSENINGS, Hierarchy, Level, build
 from .kernels.acceleration import add_correction
 from .kernels.linear import (
     add_prolonged,
@@ -72,7 +72,6 @@ class Multigrid(CorrectingSolver, Corrector):
         COLOURINGS[self.colouring_algorithm]
         if not is_whole(self.cycles) or not 0 <= self.cycles <= 10:
             raise InputError(f"cycles must be a whole number from 0 to 10, not {self.cycles!r}")
-        self.trouble = np.zeros(1)  # set by whoever finds that a cycle has raised the energy
         self._builder: _Builder | None = None
 
     # --- as a corrector -------------------------------------------------------------------------------------------
@@ -96,12 +95,11 @@ class Multigrid(CorrectingSolver, Corrector):
         more = (self.cycles or cycles_for(layout.system)) - 1
         if more:
             r_left, e_more = np.zeros_like(r), np.zeros_like(e)
-            at, _, j, a = layout.matrix
-            arrays = (at, j, a, layout.tie, r, e, r_left)
+            matrix = residual_of.select(layout.matrix._asdict())
             again = [
-                Phase(residual_of, arrays, 0, layout.n),
+                residual_of.over(0, layout.n, tie=layout.tie, r=r, e=e, left=r_left, **matrix),
                 *self._fine_cycle(layout, r_left, e_more),
-                Phase(add_correction, (e, e_more), 0, layout.n),
+                add_correction.over(0, layout.n, q=e, e=e_more),
             ]
             steps += more * again
         return steps
@@ -113,15 +111,14 @@ class Multigrid(CorrectingSolver, Corrector):
         sweeps = symmetric_sweep(layout, self._pointers, r, e)
         half = len(sweeps) // 2
         left = np.zeros_like(r)
-        fine = (*layout.matrix, layout.inverse, r, e, left)
         prolong, restrict = self.hierarchy.down
         first = self.hierarchy.levels[0]
         return [
             *sweeps[:half],
-            Phase(left_by_forward, fine, 0, layout.n),
-            Phase(restrict_rows, (*restrict, left, first.r), 0, first.n),
-            *self._cycle(0),
-            Phase(add_prolonged_unless, (*prolong, first.e, e, self.trouble), 0, layout.n),
+            left_by_forward.over(0, layout.n, e=e, left=left, **layout.matrix._asdict()),
+            restrict_rows.over(0, first.n, source=left, to=first.r, **restrict._asdict()),
+            *(replace(phase, label=COARSE) for phase in self._cycle(0)),
+            add_prolonged_unless.over(0, layout.n, source=first.e, to=e, rejected=self.rejected, **prolong._asdict()),
             *sweeps[half:],
         ]
 
@@ -129,21 +126,24 @@ class Multigrid(CorrectingSolver, Corrector):
         """Level `depth` and everything below it: e = A⁻¹ r on the coarsest, a V-cycle on the others."""
         assert self.hierarchy is not None
         levels, level = self.hierarchy.levels, self.hierarchy.levels[depth]
-        arrays = (level.at, level.middle, level.j, level.a, level.inverse, level.r, level.e, level.left)
-        colours = _colours(level)
-        forward = [Phase(forward_from_zero, arrays, *colour) for colour in colours]
-        backward = [Phase(backward_sweep, arrays, *colour) for colour in reversed(colours)]
+        arrays = {"row_at": level.at, "middle": level.middle, "j": level.j, "a": level.a, "inverse": level.inverse}
+        arrays |= {"r": level.r, "e": level.e, "left": level.left}
+        down, up, colours = forward_from_zero.select(arrays), backward_sweep.select(arrays), _colours(level)
+        forward = [Phase(forward_from_zero, down, *colour) for colour in colours]
+        backward = [Phase(backward_sweep, up, *colour) for colour in reversed(colours)]
         if depth == len(levels) - 1 and not len(self.hierarchy.dense):
             return [*forward, *backward]
         if depth == len(levels) - 1:
-            return [Phase(apply_dense, (self.hierarchy.dense.reshape(-1), level.r, level.e), 0, level.n)]
+            return [apply_dense.over(0, level.n, inverse=self.hierarchy.dense, r=level.r, e=level.e)]
         below = levels[depth + 1]
+        assert level.prolong is not None
+        assert level.restrict is not None
         return [
             *forward,
-            Phase(left_by_forward, arrays, 0, level.n),
-            Phase(restrict_rows, (*level.restrict, level.left, below.r), 0, below.n),
+            left_by_forward.over(0, level.n, **left_by_forward.select(arrays)),
+            restrict_rows.over(0, below.n, source=level.left, to=below.r, **level.restrict._asdict()),
             *self._cycle(depth + 1),
-            Phase(add_prolonged, (*level.prolong, below.e, level.e), 0, level.n),
+            add_prolonged.over(0, level.n, source=below.e, to=level.e, **level.prolong._asdict()),
             *backward,
         ]
 
@@ -160,10 +160,10 @@ class Multigrid(CorrectingSolver, Corrector):
         return self._builder is not None and self._builder.done
 
     def begin_correction(self) -> None:
-        self.trouble[0] = 0.0
+        self.rejected[0] = 0.0
 
     def correction_note(self) -> str:
-        if self.trouble[0]:
+        if self.rejected[0]:
             return "a V-cycle raised the energy: sweeps only for the rest of the step"
         if self._builder is not None:
             return f"sweeps only: {self._builder.status}"
@@ -172,7 +172,7 @@ class Multigrid(CorrectingSolver, Corrector):
     # --- as a solver of its own -----------------------------------------------------------------------------------
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray):
-        self._state, before, after = judged_steps(layout, r, e, memory=0, trouble=self.trouble)
+        self._state, before, after = judged_steps(layout, r, e, memory=0, rejected=self.rejected)
         return before, after
 
 

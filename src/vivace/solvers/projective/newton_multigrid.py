@@ -38,7 +38,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import Job, Phase
+from ...backends.cpu.executor import Plan
 from ...checks import is_whole
 from ...collisions.contacts import Contacts
 from ...colouring import COLOURINGS, colour
@@ -95,10 +95,10 @@ class NewtonMultigrid(Solver):
         order, self._pointers = self.colouring.order(morton_rank(system.model.mesh.vertices))
         layout = Layout(system, order, threads, contact=CONTACT)
         self._hierarchy, self._seed = build(system.matrix, order, coarsening=self.coarsening, seed=seed), seed
-        self._plan(layout)
+        self._lay_out(layout)
         self.system = system
 
-    def _plan(self, layout: Layout) -> None:
+    def _lay_out(self, layout: Layout) -> None:
         """Jobs: `_look` takes the residual at q, `_set_up` the Hessian, `_cycle` is one iteration."""
         n, threads = layout.n, layout.threads
         self.layout = layout
@@ -108,25 +108,23 @@ class NewtonMultigrid(Solver):
         self._judged = blocks_of(n, 2)
         missed, self._missed = levels.judging(q_old)
         products, lengths = blocks_of(n), blocks_of(n, 2)
-        residual = (*layout.rows, levels.tie, layout.base, q, layout.square, r)
-        look = [*levels.local, Phase(store_residual, residual, 0, n)]
-        judge = [
-            Phase(judge_blocks, (q, q_old, r, r_old, self._judged), 0, n, grain=BLOCK),
-            *missed,
-        ]
-        begin = Phase(begin_newton, (q, q_old, r, r_old, left, d), 0, n)
+        residual = {**store_residual.select(layout.swept), "tie": levels.tie, "out": r}
+        look = [*levels.local, store_residual.over(0, n, **residual)]
+        old = {"q": q, "q_old": q_old, "r": r, "r_old": r_old}
+        judge = [judge_blocks.over(0, n, partial=self._judged, grain=BLOCK, **old), *missed]
+        begin = begin_newton.over(0, n, left=left, d=d, **old)
         cycle = [
             *levels.cycle(left, z),
-            Phase(product_blocks, (left, z, products, state), 0, n, grain=BLOCK),
-            Phase(newton_weight, (products, state), 0, 1, serial=True),
-            Phase(conjugate_direction, (z, p, state), 0, n),
+            product_blocks.over(0, n, x=left, y=z, partial=products, state=state, grain=BLOCK),
+            newton_weight.over(0, 1, partial=products, state=state, serial=True),
+            conjugate_direction.over(0, n, e=z, p=p, state=state),
             *levels.product(left, p, hp, lengths),
-            Phase(newton_length, (lengths, state), 0, 1, serial=True),
-            Phase(newton_step, (q, q_old, d, left, p, hp, state), 0, n),
+            newton_length.over(0, 1, partial=lengths, state=state, serial=True),
+            newton_step.over(0, n, q=q, q_old=q_old, d=d, left=left, p=p, hp=hp, state=state),
         ]
-        self._look, self._judge = Job(look, threads), Job([*look, *judge], threads)
-        self._set_up, self._cycle = Job([*levels.set_up, begin], threads), Job(cycle, threads)
-        self._shorten = Job([Phase(shorten, (q, q_old, d, self._share), 0, n)], threads)
+        self._look, self._judge = Plan(look, threads), Plan([*look, *judge], threads)
+        self._set_up, self._cycle = Plan([*levels.set_up, begin], threads), Plan(cycle, threads)
+        self._shorten = Plan([shorten.over(0, n, q=q, q_old=q_old, d=d, share=self._share)], threads)
         self._state, self._direction = state, d
         self._took = {what: deque([0], LATE) for what in ("look", "set up", "cycle")}  # ns
 
@@ -147,7 +145,7 @@ class NewtonMultigrid(Solver):
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         changed = self.layout.touch(contacts, previous, start, self.system)
         if self.layout.contacts is not None and self.layout.contacts.full:
-            self._plan(self.layout.with_room_for(contacts))
+            self._lay_out(self.layout.with_room_for(contacts))
             changed = self.layout.touch(contacts, previous, start, self.system)
         if changed:
             self.levels.load_ties(self.system)
@@ -218,9 +216,9 @@ class NewtonMultigrid(Solver):
         self._time("look", self._look)
         return False, HALVINGS
 
-    def _time(self, what: str, job: Job, first: int = 0) -> None:
+    def _time(self, what: str, plan: Plan, first: int = 0) -> None:
         begin = time.perf_counter_ns()
-        job.run(1, None, first)
+        plan.run(1, None, first)
         self._took[what].append(time.perf_counter_ns() - begin)
 
     def _usual(self, what: str) -> int:

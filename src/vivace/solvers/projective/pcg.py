@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ..base import SOLVERS
 from .correcting import Accelerated, blocks_of
 from .kernels.acceleration import (
@@ -33,15 +33,14 @@ def conjugate_steps(layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[np.nd
     n = layout.n
     p, state = np.zeros((n, 4), np.float32), np.zeros(STATE_SIZE)
     one, two = blocks_of(n), blocks_of(n, 2)
-    at, _, j, a = layout.matrix
-    arrays = (at, j, a, layout.tie, r, p, two, state)
+    matrix = conjugate_products.select(layout.matrix._asdict())
     return state, [
-        Phase(product_blocks, (e, r, one, state), 0, n, grain=BLOCK),
-        Phase(conjugate_weight, (one, state), 0, 1, serial=True),
-        Phase(conjugate_direction, (e, p, state), 0, n),
-        Phase(conjugate_products, arrays, 0, n, grain=BLOCK),
-        Phase(conjugate_length, (two, state), 0, 1, serial=True),
-        Phase(conjugate_step, (layout.q, p, state), 0, n),
+        product_blocks.over(0, n, x=e, y=r, partial=one, state=state, grain=BLOCK),
+        conjugate_weight.over(0, 1, partial=one, state=state, serial=True),
+        conjugate_direction.over(0, n, e=e, p=p, state=state),
+        conjugate_products.over(0, n, tie=layout.tie, r=r, p=p, partial=two, state=state, grain=BLOCK, **matrix),
+        conjugate_length.over(0, 1, partial=two, state=state, serial=True),
+        conjugate_step.over(0, n, q=layout.q, p=p, state=state),
     ]
 
 

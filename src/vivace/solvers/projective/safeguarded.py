@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from .kernels.acceleration import BLOCK
 from .kernels.quasi_newton import (
     PRODUCTS,
@@ -25,13 +25,13 @@ def judged_steps(
     e: np.ndarray,
     *,
     memory: int,
-    trouble: np.ndarray,
+    rejected: np.ndarray,
     keep: bool = False,
     longest: float = 1.0,
 ) -> tuple[np.ndarray, list[Phase], list[Phase]]:
     """The state, what comes between residual and correction, and what follows the correction.
 
-    `trouble[0]` is set when a plain correction has raised the energy. `keep`: pairs are kept from step to step.
+    `rejected[0]` is set when a plain correction has raised the energy. `keep`: pairs are kept from step to step.
     `longest`: the share of a plain correction to take.
     """
     n, blocks = layout.n, -(-layout.n // BLOCK)
@@ -41,17 +41,18 @@ def judged_steps(
     state, settings = np.zeros(STATE_SIZE), np.array([float(keep), longest])
     judged, products = np.zeros(2 * blocks), np.zeros(blocks * PRODUCTS * room)
     sy, yu, weights = np.zeros(room * room), np.zeros(room * room), np.zeros(2 * room)
+    old = {"q": layout.q, "q_old": q_old, "r": r, "r_old": r_old}
     before = [
-        Phase(judge_blocks, (layout.q, q_old, r, r_old, judged), 0, n, grain=BLOCK),
-        Phase(judge, (judged, state, settings, trouble), 0, 1, serial=True),
-        Phase(take_back, (layout.q, q_old, r, r_old, state), 0, n),
+        judge_blocks.over(0, n, partial=judged, grain=BLOCK, **old),
+        judge.over(0, 1, partial=judged, state=state, settings=settings, rejected=rejected, serial=True),
+        take_back.over(0, n, state=state, **old),
     ]
     after = []
+    old |= {"e": e, "e_old": e_old, "s": s, "u": u, "state": state}
     if memory:
-        pairs = (layout.q, q_old, r, r_old, e, e_old, s, y, u, products, state, layout.pressing)
+        sums = {"partial": products, "state": state, "pressing": layout.pressing}
         after += [
-            Phase(pair_products, pairs, 0, n, grain=BLOCK),
-            Phase(recursion, (products, state, sy, yu, weights, layout.pressing), 0, 1, serial=True),
+            pair_products.over(0, n, y=y, grain=BLOCK, **{**old, **sums}),
+            recursion.over(0, 1, sy=sy, yu=yu, weights=weights, serial=True, **sums),
         ]
-    step = (layout.q, q_old, r, r_old, e, e_old, s, u, state, weights)
-    return state, before, [*after, Phase(quasi_newton_step, step, 0, n, grain=BLOCK)]
+    return state, before, [*after, quasi_newton_step.over(0, n, weights=weights, grain=BLOCK, **old)]

@@ -1,4 +1,4 @@
-"""What the sweeping solvers share: one layout, one job of phases, one way to stop."""
+"""What the sweeping solvers share: one layout, one plan of phases, one way to stop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...backends.cpu.executor import Job, Phase
+from ...backends.cpu.arguments import Phase
+from ...backends.cpu.executor import Plan
 from ...checks import is_number, is_whole
 from ...collisions.contacts import Contacts
 from ...energy.system import System
@@ -36,25 +37,25 @@ class SweepingSolver(Solver):
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         order = self.visiting_order(system, threads, seed)
-        self._plan(Layout(system, order, threads, refresh=self.refresh))
+        self._lay_out(Layout(system, order, threads, refresh=self.refresh))
         self.system = system
 
-    def _plan(self, layout: Layout) -> None:
+    def _lay_out(self, layout: Layout) -> None:
         self.layout, threads = layout, layout.threads
         phases = [*layout.local_phases, *self.sweep_phases(layout)]
-        self._job = Job(phases, threads)
+        self._plan = Plan(phases, threads)
         self._watcher = Watcher()
         # Only sweeps over fresh projections meet the true residual.
-        watched = (layout.square, *self._watcher.arrays)
-        last = Phase(watch, watched, 0, layout.n, serial=True, every=max(1, self.refresh))
-        self._watched_job = Job([*phases, last], threads, self._watcher.monitor)
+        every = max(1, self.refresh)
+        last = watch.over(0, layout.n, square=layout.square, serial=True, every=every, **self._watcher.arrays)
+        self._watched_plan = Plan([*phases, last], threads, self._watcher.monitor)
 
     def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self.layout is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         self.layout.touch(contacts, previous, start, self.system)
         if self.layout.contacts is not None and self.layout.contacts.full:
-            self._plan(self.layout.with_room_for(contacts))
+            self._lay_out(self.layout.with_room_for(contacts))
             self.layout.touch(contacts, previous, start, self.system)
 
     def adapt(self, system: System) -> bool:
@@ -69,10 +70,10 @@ class SweepingSolver(Solver):
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         self.layout.load(start, constant)
         budget, watcher = deadline.budget, self._watcher
-        job = self._watched_job if watcher.begin(deadline, self.layout.resolution) else self._job
+        plan = self._watched_plan if watcher.begin(deadline, self.layout.resolution) else self._plan
         contacts = self.layout.contacts
         least = LEAST_SWEEPS if contacts is not None and contacts.touched else 1
-        sweeps = job.run(budget.most_iterations, deadline.at_ns, least=least)
+        sweeps = plan.run(budget.most_iterations, deadline.at_ns, least=least)
         swept_ns = time.perf_counter_ns()
         self.layout.store(out)
         stopped = "iterations" if sweeps >= budget.most_iterations else "time"

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...backends.cpu.executor import Phase
+from ...backends.cpu.arguments import Phase
 from ...checks import is_number
 from ...colouring import COLOURINGS, balanced, colour
 from ...energy.system import System
@@ -93,10 +93,9 @@ class Vivace(SweepingSolver, Corrector):
 
     def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
         weights = self.weights()
-        arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, weights)
-        kernel = sweep_sor
+        kernel, arrays = sweep_sor, {**layout.swept, "weights": weights}
         if self.relaxation == "printed":
-            kernel, arrays = sweep_printed, (*arrays, np.zeros_like(layout.q))
+            kernel, arrays = sweep_printed, {**layout.swept, "omega": weights, "older": np.zeros_like(layout.q)}
         colours = zip(self._pointers[:-1], self._pointers[1:], strict=True)
         return [Phase(kernel, arrays, int(begin), int(end)) for begin, end in colours]
 

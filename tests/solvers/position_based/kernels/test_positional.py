@@ -18,7 +18,8 @@ import pytest
 import kernel_twins as twins
 import vivace as vv
 from kernel_twins import EPS32
-from vivace.backends.cpu.executor import GRAIN, Job, Phase
+from vivace.backends.cpu.arguments import GRAIN, Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.constraints import CONSTRAINTS, make_group
 from vivace.solvers.position_based.kernels.positional import (
     any_kernel,
@@ -178,7 +179,7 @@ class Case:
             *(self.vertices, self.vertices, self.parameters, self.soft, self.lambdas, self.q, self.q, self.settings),
             *(self.soft, self.sums, self.operator),
         )
-        Job([Phase(kernel or self.kernel(), arrays, begin, end, serial=True)], 1).run()
+        Plan([Phase(kernel or self.kernel(), arrays, begin, end, serial=True)], 1).run()
 
 
 @pytest.mark.parametrize("mode", list(MODES))
@@ -235,7 +236,7 @@ def test_into_slots(name, mode):
     q = case.q.copy()
     for _ in range(2):
         old = slots.copy()
-        Job([Phase(case.kernel(), arrays, 0, case.m, serial=True)], 1).run()
+        Plan([Phase(case.kernel(), arrays, 0, case.m, serial=True)], 1).run()
         np.testing.assert_array_equal(case.q, q)
         np.testing.assert_array_equal(case.lambdas, 0)
         for number in range(case.m):
@@ -262,8 +263,8 @@ def test_by_vertex(name, mode):
         *(order, starts, flat, case.vertices, case.parameters, case.soft, lambdas, case.q, moved, case.settings),
         *(shares, case.operator, weights),
     )
-    visit = Job([Phase(case.kernel(by_vertex=True), arrays, 0, case.n, serial=True)], 1)
-    apply = Job([Phase(apply_steps, (order, moved, case.q, shares, squares, weights), 0, case.n, serial=True)], 1)
+    visit = Plan([Phase(case.kernel(by_vertex=True), arrays, 0, case.n, serial=True)], 1)
+    apply = Plan([Phase(apply_steps, (order, moved, case.q, shares, squares, weights), 0, case.n, serial=True)], 1)
     for iteration, omega in enumerate([1.0, 1.5, 1.5]):  # the last of the weights holds for all later iterations
         q, old = case.q.copy(), lambdas.copy()
         visit.run(1, first=iteration)
@@ -448,7 +449,7 @@ def test_positions_come_and_go_with_their_inverse_mass():
     rng = np.random.default_rng(0)
     start, q = rng.normal(size=(37, 4)).astype(np.float32), np.zeros((37, 4), np.float32)
     inverse, out = rng.uniform(0, 1, 37).astype(np.float32), np.ones((37, 4), np.float32)
-    Job([Phase(load_positions, (start, inverse, q), 0, 37), Phase(store_positions, (q, out), 0, 37)], 2).run()
+    Plan([Phase(load_positions, (start, inverse, q), 0, 37), Phase(store_positions, (q, out), 0, 37)], 2).run()
     np.testing.assert_array_equal(q, np.column_stack([start[:, :3], inverse]))
     np.testing.assert_array_equal(out, np.column_stack([start[:, :3], np.zeros(37, np.float32)]))
 
@@ -460,7 +461,7 @@ def test_steps_are_gathered_from_slots():
     slots = rng.normal(size=(int(slot_at[-1]), 4)).astype(np.float32)
     step = np.ones((20, 4), np.float32)
     phases = [Phase(clear_steps, (step,), 0, 20)] + 2 * [Phase(gather_steps, (slot_at, slots, step), 0, 20)]
-    Job(phases, 1).run()
+    Plan(phases, 1).run()
     for v in range(20):
         own = slots[slot_at[v] : slot_at[v + 1], :3].astype(float)
         size = np.abs(own).sum() + 1e-30
@@ -472,16 +473,16 @@ def test_the_watch_sets_its_threshold_once():
     """monitor = (Σ C², tolerance² x the first Σ C²)."""
     totals, monitor, tolerance = np.array([3.0, 1.0]), np.array([1.0, 0.0]), np.array([0.1, 0.0])
     history = np.zeros(1 + 2 * 2)
-    job = Job([Phase(watch_violation, (totals, monitor, tolerance, history), 0, 2, serial=True)], 1)
-    job.run(1, first=0)
+    plan = Plan([Phase(watch_violation, (totals, monitor, tolerance, history), 0, 2, serial=True)], 1)
+    plan.run(1, first=0)
     np.testing.assert_allclose(monitor, [4, 0.04])
     totals[:] = 0.5
-    job.run(1, first=1)
+    plan.run(1, first=1)
     np.testing.assert_allclose(monitor, [1, 0.04])
     np.testing.assert_array_equal(history, [2, 0, 4, 1, 1])
     tolerance[0], totals[:] = 0.0, 0.0
-    job = Job([Phase(watch_violation, (totals, monitor, tolerance, history), 0, 2, serial=True)], 1, monitor)
-    assert job.run(5) == 5  # without a tolerance nothing is small enough
+    plan = Plan([Phase(watch_violation, (totals, monitor, tolerance, history), 0, 2, serial=True)], 1, monitor)
+    assert plan.run(5) == 5  # without a tolerance nothing is small enough
     np.testing.assert_array_equal(history, [2, 0, 4, 1, 1])
 
 

@@ -9,7 +9,8 @@ import scipy.sparse.linalg as spl
 from numpy.polynomial.chebyshev import chebval
 
 from kernel_twins import EPS32, blocks, to_rows
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.solvers.projective.kernels.acceleration import (
     ALPHA,
     BLOCK,
@@ -46,11 +47,11 @@ class Weights:
     def __init__(self, rho, delay=0, gamma=1.0, watch=False):
         self.state, self.partial = np.zeros(STATE_SIZE), np.zeros(2)
         self.settings = np.array([rho, delay, gamma, float(watch), gamma])
-        self._job = Job([Phase(chebyshev_weight, (self.partial, self.state, self.settings), 0, 1, serial=True)], 1)
+        self._plan = Plan([Phase(chebyshev_weight, (self.partial, self.state, self.settings), 0, 1, serial=True)], 1)
 
     def next(self, k, size=1.0):
         self.partial[:] = 0.25 * size, 0.75 * size  # it is added up from blocks
-        self._job.run(1, first=k)
+        self._plan.run(1, first=k)
         return self.state[OMEGA]
 
 
@@ -123,7 +124,7 @@ def test_the_iteration_is_chebyshevs_polynomial_in_the_plain_one(rho, delay):
     k, n = 12, 40
     problem = Linear(n)
     _, phases = chebyshev_phases(problem, rho, delay)
-    Job([*problem.jacobi, *phases], 1).run(k)
+    Plan([*problem.jacobi, *phases], 1).run(k)
     root = np.sqrt(problem.diagonal)[:, None]
     values, vectors = np.linalg.eigh(np.eye(n) - problem.matrix.toarray() / (root * root.T))
     plain = max(1, delay)
@@ -143,8 +144,8 @@ def test_chebyshev_beats_the_plain_iteration_at_its_spectral_radius():
     root = np.sqrt(problem.diagonal)[:, None]
     rho = float(np.abs(np.linalg.eigvalsh(np.eye(n) - problem.matrix.toarray() / (root * root.T))).max())
     _, phases = chebyshev_phases(problem, rho)
-    Job([*problem.jacobi, *phases], 1).run(k)
-    Job([*plain.jacobi, Phase(add_correction, (plain.q, plain.e), 0, n)], 1).run(k)
+    Plan([*problem.jacobi, *phases], 1).run(k)
+    Plan([*plain.jacobi, Phase(add_correction, (plain.q, plain.e), 0, n)], 1).run(k)
     left = np.linalg.norm(root * problem.error) / np.linalg.norm(root * problem.exact)
     assert left <= 1 / chebyshev(k, 1 / rho) + 1e-5
     assert np.linalg.norm(root * plain.error) > 3 * np.linalg.norm(root * problem.error)
@@ -154,9 +155,9 @@ def test_under_relaxation_shortens_every_correction():
     """γ = 1/2 with ρ = 0 is half of every correction."""
     problem, half = Linear(40), Linear(40)
     _, phases = chebyshev_phases(problem, 0.0, gamma=0.5)
-    Job([*problem.jacobi, *phases], 1).run(5)
+    Plan([*problem.jacobi, *phases], 1).run(5)
     for _ in range(5):
-        Job(half.jacobi, 1).run()
+        Plan(half.jacobi, 1).run()
         half.q += np.float32(0.5) * half.e
     np.testing.assert_allclose(problem.q, half.q, rtol=0, atol=4 * EPS32)
 
@@ -222,11 +223,11 @@ def test_watching_restores_the_best_iterate():
     """After a restart q is the iterate with the smallest r·e so far, and the next step looks back to it alone."""
     problem = Linear(40, omega=1.3)  # overshoots its roughest modes, which Chebyshev's polynomial then magnifies
     state, phases = chebyshev_phases(problem, 0.9, delay=3, watch=True)
-    job = Job([*problem.jacobi, *phases], 1)
+    plan = Plan([*problem.jacobi, *phases], 1)
     best, smallest, k = None, np.inf, 0
     while state[RESTARTS] == 0:
         before = problem.q.copy()
-        job.run(1, first=k)
+        plan.run(1, first=k)
         size = float(np.sum(problem.e.astype(np.float64) * problem.r))
         if size < smallest:
             best, smallest = before, size
@@ -234,9 +235,9 @@ def test_watching_restores_the_best_iterate():
         assert k < 100
     assert k > 3
     np.testing.assert_array_equal(problem.q, best)
-    Job(problem.jacobi, 1).run()
+    Plan(problem.jacobi, 1).run()
     expected = best + problem.e
-    job.run(1, first=k)
+    plan.run(1, first=k)
     np.testing.assert_allclose(problem.q, expected, rtol=0, atol=2 * EPS32 * np.abs(best).max())
 
 
@@ -264,7 +265,7 @@ def test_iterates_are_those_of_scipys_conjugate_gradients(n, k):
     """On a linear system with Jacobi as preconditioner: the three coordinates are one vector of 3n unknowns."""
     problem = Linear(n)
     _, phases = conjugate_phases(problem)
-    Job([*problem.jacobi, *phases], 1).run(k)
+    Plan([*problem.jacobi, *phases], 1).run(k)
     together = sp.csr_array(sp.kron(problem.matrix, sp.eye_array(3)))
     preconditioner = sp.diags_array(np.repeat(1 / problem.diagonal, 3))
     right = problem.b[:, :3].astype(np.float64).ravel()
@@ -280,7 +281,7 @@ def test_nothing_to_do_is_no_step():
     problem = Linear(30)
     problem.b[:] = 0
     state, phases = conjugate_phases(problem)
-    Job([*problem.jacobi, *phases], 1).run(3)
+    Plan([*problem.jacobi, *phases], 1).run(3)
     assert state[ALPHA] == 0.0
     assert not problem.q.any()
 
@@ -294,7 +295,7 @@ def test_exact_corrections_are_taken_whole():
     for k in range(3):
         problem.e[:] = rng.standard_normal((700, 4))
         before = problem.q.copy()
-        Job(phases, 1).run(1, first=k)
+        Plan(phases, 1).run(1, first=k)
         np.testing.assert_array_equal(problem.q, before + problem.e)
 
 
@@ -304,8 +305,8 @@ def test_threads_do_not_change_a_bit():
     for threads in (1, 2, 3):
         first, second = Linear(3000), Linear(3000)
         _, phases = conjugate_phases(first)
-        Job([*first.jacobi, *phases], threads).run(5)
+        Plan([*first.jacobi, *phases], threads).run(5)
         _, phases = chebyshev_phases(second, 0.9, watch=True)
-        Job([*second.jacobi, *phases], threads).run(5)
+        Plan([*second.jacobi, *phases], threads).run(5)
         found.append(first.q.tobytes() + second.q.tobytes())
     assert found[0] == found[1] == found[2]

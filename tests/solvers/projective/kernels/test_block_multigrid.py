@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kernel_twins import EPS32, blocks, to_rows
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.energy.kernels.assemble import list_corners, sort_rows
 from vivace.solvers.kernels import contact
 from vivace.solvers.projective.kernels import block_contacts as contacts
@@ -15,7 +16,7 @@ from vivace.solvers.projective.kernels.block_lists import corner_lists, loose_li
 
 
 def run(kernel, *arrays, count, threads=1, first=0, **options):
-    Job([Phase(kernel, arrays, 0, count, **options)], threads).run(1, None, first)
+    Plan([Phase(kernel, arrays, 0, count, **options)], threads).run(1, None, first)
 
 
 def graph(n, chance, rng):

@@ -11,7 +11,8 @@ import pytest
 import kernel_twins as twins
 import vivace as vv
 from kernel_twins import EPS32
-from vivace.backends.cpu.executor import Job, Phase, floats, ints, phase_kernel, rows
+from vivace.backends.cpu.arguments import Phase, floats, ints, phase_kernel, rows
+from vivace.backends.cpu.executor import Plan
 from vivace.backends.cpu.simd import load4, splat4, store4
 from vivace.solvers import make_solver
 from vivace.solvers.projective.kernels.blocks3 import block, sweep_blocks
@@ -80,7 +81,7 @@ class Rows:
             *(*self.padded[:4], *self.others, self.tie, self.inverse, self.base, self.q, self.square),
             *(relax, theta, self.padded[4], self.even, self.slot_at, self.shares, self.scales),
         )
-        Job([Phase(sweep_blocks, arrays, 0, N, serial=True)], 1).run(iterations)
+        Plan([Phase(sweep_blocks, arrays, 0, N, serial=True)], 1).run(iterations)
 
     def block(self, i, q):
         """B of the docstring in float64."""
@@ -192,7 +193,7 @@ def blocks_at(system, q):
     arrays = solver.sweep_phases(layout)[0].arrays
     diagonal, off = (np.zeros((system.n, 4), np.float32) for _ in range(2))
     phase = Phase(store_block, (*arrays, diagonal, off), 0, system.n)
-    Job([*layout.local_phases, phase], 1).run()
+    Plan([*layout.local_phases, phase], 1).run()
     out = np.zeros((system.n, 3, 3))
     xy, yz, zx = off.astype(np.float64).T[:3]
     out[layout.order] = np.stack([diagonal[:, 0], xy, zx, xy, diagonal[:, 1], yz, zx, yz, diagonal[:, 2]], 1).reshape(

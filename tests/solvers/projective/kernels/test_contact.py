@@ -7,7 +7,8 @@ import pytest
 
 from kernel_twins import EPS32
 from solvers.contact_twins import SLACK, Pairs, Walls, check_coulomb, pull, run, unit, wide
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.solvers.projective.kernels.contact import (
     keep_out,
     press_walls,
@@ -240,7 +241,7 @@ def test_press_walls(iteration, deep, pressed):
     old_planes, old_before = planes.copy(), before.copy()
     table = (vertices, np.zeros(1, np.float32), planes, before, friction, weights, slots, q, out, np.array([used]))
     table += (places, pressing, np.array([deep], np.float32), r)
-    Job([Phase(press_walls, table, 0, m, serial=True)], 1).run(1, None, iteration)
+    Plan([Phase(press_walls, table, 0, m, serial=True)], 1).run(1, None, iteration)
     assert pressing.tolist() == [4, int(pressed)]
     if not pressed:
         np.testing.assert_array_equal(planes, old_planes)

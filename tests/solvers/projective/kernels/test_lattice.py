@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from kernel_twins import EPS32, EPS64, blocks, to_rows
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.constraints.kernels.rotation import nearest_rotation
 from vivace.solvers.projective.kernels import lattice as kernel
 from vivace.solvers.projective.kernels.lattice_cells import general_cells, planar_cells
@@ -14,7 +15,7 @@ from vivace.solvers.projective.lattice_space import coefficients, features
 
 
 def run(kernel_, *arrays, count, threads=1, first=0, **options):
-    Job([Phase(kernel_, arrays, 0, count, **options)], threads).run(1, None, first)
+    Plan([Phase(kernel_, arrays, 0, count, **options)], threads).run(1, None, first)
 
 
 # --- elimination -----------------------------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ class Tridiagonal:
             Phase(kernel.solve_middle, table, 0, count, chunks=count),
             Phase(kernel.substitute, table, 0, 2 * count, chunks=2 * count),
         ]
-        Job(phases, threads).run()
+        Plan(phases, threads).run()
         return x[:, :3]
 
 

@@ -13,7 +13,8 @@ import pytest
 import scipy.sparse as sp
 
 from kernel_twins import EPS32
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.colouring import colour
 from vivace.energy.kernels.assemble import sort_rows
 from vivace.solvers.projective.kernels.linear import (
@@ -81,7 +82,7 @@ def random_rows(n, seed):
 
 
 def run(*phases, threads=1):
-    Job(phases, threads).run()
+    Plan(phases, threads).run()
 
 
 def rectangle(n, m, seed=3):
@@ -159,12 +160,12 @@ def test_backward_sweep_of_one_serial_phase_is_the_same():
 def applied(n, phases, r, e):
     """The matrix that the phases multiply r by, column after column."""
     columns = np.zeros((n, n))
-    job = Job(phases, 1)
+    plan = Plan(phases, 1)
     for first in range(0, n, 4):
         r[:] = 0
         count = min(4, n - first)
         r[np.arange(first, first + count), np.arange(count)] = 1
-        job.run()
+        plan.run()
         columns[:, first : first + count] = e[:, :count]
     return columns
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kernel_twins import EPS32, blocks
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.solvers.projective.kernels.acceleration import BLOCK
 from vivace.solvers.projective.kernels.quasi_newton import (
     COUNT,
@@ -81,7 +82,7 @@ class Pairs:
             residual = self.right - self.stiffness * wide - 0.3 * wide**3
         self.r[:, :3] = residual
         came_from, was = self.q_old[:, :3].astype(np.float64), self.r_old[:, :3].astype(np.float64)
-        Job(self._before, self.threads).run(1, first=k)
+        Plan(self._before, self.threads).run(1, first=k)
         self.e[:] = self.inverse * self.r
         if k > 0 and (self.state[REJECTED] or self.pressing[1]):
             self.pairs.clear()
@@ -90,7 +91,7 @@ class Pairs:
             self.pairs.append((s, y))
             if np.sum(s * y) <= 0:
                 self.pairs.clear()
-        Job(self._after, self.threads).run(1, first=k)
+        Plan(self._after, self.threads).run(1, first=k)
         twin = two_loops(self.pairs, lambda x: self.inverse * x, self.r[:, :3].astype(np.float64))
         return self.q[:, :3].astype(np.float64) - self.q_old[:, :3], twin
 

@@ -13,7 +13,8 @@ import pytest
 import kernel_twins as twins
 import vivace as vv
 from kernel_twins import EPS32
-from vivace.backends.cpu.executor import Job, Phase
+from vivace.backends.cpu.arguments import Phase
+from vivace.backends.cpu.executor import Plan
 from vivace.energy.kernels.assemble import PADDING
 from vivace.solvers.projective.kernels.sweep import sweep_jacobi, sweep_printed, sweep_sor
 from vivace.solvers.projective.layout import Layout
@@ -54,7 +55,7 @@ class Rows:
     def run(self, kernel, omega, *extra, iterations=1, serial=True):
         relax = np.atleast_1d(np.asarray(omega, np.float32))
         arrays = (*self.rows, self.tie, self.inverse, self.base, self.q, self.square, relax, *extra)
-        Job([Phase(kernel, arrays, 0, N, serial=serial)], 1).run(iterations)
+        Plan([Phase(kernel, arrays, 0, N, serial=serial)], 1).run(iterations)
 
     def residual(self, i, q):
         r, size, terms = twins.residual(i, self.rows, self.tie, self.base, q)
@@ -182,7 +183,7 @@ def test_the_sweep_meets_the_residual_of_the_system():
     new = np.zeros((model.n, 4), np.float32)
     own = (layout.tie, layout.inverse, layout.base, layout.q, layout.square)
     arrays = (*layout.rows, *own, np.ones(1, np.float32), new)
-    Job([Phase(sweep_jacobi, arrays, 0, model.n)], 1).run()
+    Plan([Phase(sweep_jacobi, arrays, 0, model.n)], 1).run()
     at = q[:, :3].astype(np.float64)
     r = system.right_hand_side(at, frame) - system.matrix @ at
     for i, vertex in enumerate(layout.order):

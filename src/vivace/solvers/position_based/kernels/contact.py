@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import floats, ints, phase_kernel, rows
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ....constraints.kernels.gradients import xyz4
 from ...kernels.contact import separation
@@ -46,11 +46,12 @@ def push(z, plane, before, impulse, static, kinetic):
     return (total - pushed) * n + (t - across), t + make4(ZERO, ZERO, ZERO, total)
 
 
-@phase_kernel
-def push_contacts(table, begin, end, iteration):
+@phase_kernel(items="impulses")
+def push_contacts(
+    begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, impulses: rows, friction: floats,
+    q: rows,
+):  # fmt: skip
     """Contacts of one colour, in place."""
-    vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
-    impulses, friction, q = rows(table, 4), floats(table, 5), rows(table, 6)
     for c in range(begin, end):
         z, weight = separation(vertices, a, c, q)
         if weight <= ZERO:
@@ -67,13 +68,13 @@ def push_contacts(table, begin, end, iteration):
             store4(q, v, x + (at(a, 4 * c + k) * lane4(x, 3)) * move)
 
 
-@phase_kernel
-def push_contacts_apart(table, begin, end, iteration):
+@phase_kernel(items="impulses")
+def push_contacts_apart(
+    begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, impulses: rows, friction: floats,
+    q: rows, targets: ints, slots: rows, shares: floats,
+):  # fmt: skip
     """Every contact by itself, its four corrections into slots; all corners take the smallest of their shares, so that
     what one side gains the other loses."""
-    vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
-    impulses, friction, q = rows(table, 4), floats(table, 5), rows(table, 6)
-    targets, slots, shares = ints(table, 8), rows(table, 9), floats(table, 10)
     for c in range(begin, end):
         z, weight = separation(vertices, a, c, q)
         share = at(shares, at(vertices, 4 * c))
@@ -90,13 +91,12 @@ def push_contacts_apart(table, begin, end, iteration):
             store4(slots, at(targets, 4 * c + k), (at(a, 4 * c + k) * lane4(load4(q, v), 3)) * move)
 
 
-@phase_kernel
-def visit_contacts(table, begin, end, iteration):
+@phase_kernel(items="order")
+def visit_contacts(
+    begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, impulses: rows, friction: floats,
+    q: rows, order: ints, starts: ints, incidences: ints, moved: rows, shares: floats, weights: floats,
+):  # fmt: skip
     """Corrections of the vertices of one colour by their contacts, summed; an impulse for every corner."""
-    vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
-    impulses, friction, q = rows(table, 4), floats(table, 5), rows(table, 6)
-    order, starts, incidences = ints(table, 8), ints(table, 9), ints(table, 10)
-    moved, shares, weights = rows(table, 11), floats(table, 12), floats(table, 13)
     omega = weights[min(iteration, weights.shape[0] - 1)]
     for place in range(begin, end):
         v = at(order, place)
@@ -114,11 +114,12 @@ def visit_contacts(table, begin, end, iteration):
         store4(moved, v, acc)
 
 
-@phase_kernel
-def push_walls(table, begin, end, iteration):
+@phase_kernel(items="starts-1")
+def push_walls(
+    begin, end, iteration, vertices: ints, planes: rows, before: rows, impulses: rows, friction: floats, q: rows,
+    starts: ints,
+):  # fmt: skip
     """Walls that a vertex touches, one vertex after the other: `starts` says where the contacts of each begin."""
-    vertices, planes, before, impulses = ints(table, 0), rows(table, 2), rows(table, 3), rows(table, 4)
-    friction, q, starts = floats(table, 5), rows(table, 6), ints(table, 8)
     for place in range(begin, end):
         v = at(vertices, at(starts, place))
         x = load4(q, v)

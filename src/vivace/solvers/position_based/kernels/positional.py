@@ -29,7 +29,7 @@ from functools import cache
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import GRAIN, doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import GRAIN, doubles, floats, ints, phase_kernel, rows
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ....backends.cpu.templates import cacheable, specialised
 from ....constraints.kernels.gradients import xyz4
@@ -79,10 +79,10 @@ def into_slot(out, slot, share, step, lam):
     store4(out, slot, share * step + make4(np.float32(0.0), np.float32(0.0), np.float32(0.0), lam))
 
 
-def _pair_pass(table, begin, end, iteration):
-    vertices, targets, parameters, soft = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    lambdas, q, out, settings = floats(table, 4), rows(table, 5), rows(table, 6), floats(table, 7)
-    shares, sums, operator = floats(table, 8), doubles(table, 9), floats(table, 10)
+def _pair_pass(
+    begin, end, iteration, vertices: ints, targets: ints, parameters: floats, soft: floats, lambdas: floats, q: rows,
+    out: rows, settings: floats, shares: floats, sums: doubles, operator: floats,
+):  # fmt: skip
     kappa, compliant, slots = settings[KAPPA], settings[COMPLIANT] != 0, settings[SLOTS] != 0
     total = 0.0
     for c in range(begin, end):
@@ -114,10 +114,10 @@ def _pair_pass(table, begin, end, iteration):
             store4(out, j, xj + (wj * delta) * gj)
 
 
-def _quad_pass(table, begin, end, iteration):
-    vertices, targets, parameters, soft = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    lambdas, q, out, settings = floats(table, 4), rows(table, 5), rows(table, 6), floats(table, 7)
-    shares, sums, operator = floats(table, 8), doubles(table, 9), floats(table, 10)
+def _quad_pass(
+    begin, end, iteration, vertices: ints, targets: ints, parameters: floats, soft: floats, lambdas: floats, q: rows,
+    out: rows, settings: floats, shares: floats, sums: doubles, operator: floats,
+):  # fmt: skip
     kappa, compliant, slots = settings[KAPPA], settings[COMPLIANT] != 0, settings[SLOTS] != 0
     total = 0.0
     for c in range(begin, end):
@@ -151,10 +151,10 @@ def _quad_pass(table, begin, end, iteration):
             store4(out, m, xm + (wm * delta) * gm)
 
 
-def _any_pass(table, begin, end, iteration):
-    vertices, targets, parameters, soft = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    lambdas, q, out, settings = floats(table, 4), rows(table, 5), rows(table, 6), floats(table, 7)
-    shares, sums, operator = floats(table, 8), doubles(table, 9), floats(table, 10)
+def _any_pass(
+    begin, end, iteration, vertices: ints, targets: ints, parameters: floats, soft: floats, lambdas: floats, q: rows,
+    out: rows, settings: floats, shares: floats, sums: doubles, operator: floats,
+):  # fmt: skip
     kappa, compliant, slots = settings[KAPPA], settings[COMPLIANT] != 0, settings[SLOTS] != 0
     x, g = np.empty((VERTICES, 3), np.float32), np.empty((VERTICES, 3), np.float32)
     z, p = np.empty((ROWS, 3), np.float32), np.empty((ROWS, 3), np.float32)
@@ -200,13 +200,13 @@ def weight_of(weights, iteration):
     return weights[min(iteration, weights.shape[0] - 1)]
 
 
-def _quad_vertex(table, begin, end, iteration):
-    order, starts, incidences = ints(table, 0), ints(table, 1), ints(table, 2)
-    vertices, parameters, soft, lambdas = ints(table, 3), floats(table, 4), floats(table, 5), floats(table, 6)
-    q, moved, settings = rows(table, 7), rows(table, 8), floats(table, 9)
-    shares, operator = floats(table, 10), floats(table, 11)
+def _quad_vertex(
+    begin, end, iteration, order: ints, starts: ints, incidences: ints, vertices: ints, parameters: floats,
+    soft: floats, lambdas: floats, q: rows, moved: rows, settings: floats, shares: floats, operator: floats,
+    weights: floats,
+):  # fmt: skip
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0
-    omega = weight_of(floats(table, 12), iteration)
+    omega = weight_of(weights, iteration)
     for place in range(begin, end):
         v = at(order, place)
         acc = load4(moved, v)
@@ -228,13 +228,13 @@ def _quad_vertex(table, begin, end, iteration):
         store4(moved, v, acc)
 
 
-def _pair_vertex(table, begin, end, iteration):
-    order, starts, incidences = ints(table, 0), ints(table, 1), ints(table, 2)
-    vertices, parameters, soft, lambdas = ints(table, 3), floats(table, 4), floats(table, 5), floats(table, 6)
-    q, moved, settings = rows(table, 7), rows(table, 8), floats(table, 9)
-    shares, operator = floats(table, 10), floats(table, 11)
+def _pair_vertex(
+    begin, end, iteration, order: ints, starts: ints, incidences: ints, vertices: ints, parameters: floats,
+    soft: floats, lambdas: floats, q: rows, moved: rows, settings: floats, shares: floats, operator: floats,
+    weights: floats,
+):  # fmt: skip
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0
-    omega = weight_of(floats(table, 12), iteration)
+    omega = weight_of(weights, iteration)
     for place in range(begin, end):
         v = at(order, place)
         acc = load4(moved, v)
@@ -253,13 +253,13 @@ def _pair_vertex(table, begin, end, iteration):
         store4(moved, v, acc)
 
 
-def _any_vertex(table, begin, end, iteration):
-    order, starts, incidences = ints(table, 0), ints(table, 1), ints(table, 2)
-    vertices, parameters, soft, lambdas = ints(table, 3), floats(table, 4), floats(table, 5), floats(table, 6)
-    q, moved, settings = rows(table, 7), rows(table, 8), floats(table, 9)
-    shares, operator = floats(table, 10), floats(table, 11)
+def _any_vertex(
+    begin, end, iteration, order: ints, starts: ints, incidences: ints, vertices: ints, parameters: floats,
+    soft: floats, lambdas: floats, q: rows, moved: rows, settings: floats, shares: floats, operator: floats,
+    weights: floats,
+):  # fmt: skip
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0
-    omega = weight_of(floats(table, 12), iteration)
+    omega = weight_of(weights, iteration)
     x, g = np.empty((VERTICES, 3), np.float32), np.empty((VERTICES, 3), np.float32)
     z, p = np.empty((ROWS, 3), np.float32), np.empty((ROWS, 3), np.float32)
     for place in range(begin, end):
@@ -332,34 +332,30 @@ def no_projection(z, parameters, p):
 # --- around the constraints ---------------------------------------------------------------------------------------
 
 
-@phase_kernel
-def load_positions(table, begin, end, iteration):
+@phase_kernel(items="q")
+def load_positions(begin, end, iteration, start: rows, inverse: floats, q: rows):
     """q = first guess, with the inverse mass in the fourth lane."""
-    start, inverse, q = rows(table, 0), floats(table, 1), rows(table, 2)
     zero = np.float32(0.0)
     for i in range(begin, end):
         store4(q, i, xyz4(load4(start, i)) + make4(zero, zero, zero, at(inverse, i)))
 
 
-@phase_kernel
-def store_positions(table, begin, end, iteration):
-    q, out = rows(table, 0), rows(table, 1)
+@phase_kernel(items="out")
+def store_positions(begin, end, iteration, q: rows, out: rows):
     for i in range(begin, end):
         store4(out, i, xyz4(load4(q, i)))
 
 
-@phase_kernel
-def clear_steps(table, begin, end, iteration):
-    step = rows(table, 0)
+@phase_kernel(items="step")
+def clear_steps(begin, end, iteration, step: rows):
     zero = np.float32(0.0)
     for i in range(begin, end):
         store4(step, i, make4(zero, zero, zero, zero))
 
 
-@phase_kernel
-def gather_steps(table, begin, end, iteration):
+@phase_kernel(items="step")
+def gather_steps(begin, end, iteration, slot_at: ints, slots: rows, step: rows):
     """Add up the corrections in a vertex's slots."""
-    slot_at, slots, step = ints(table, 0), rows(table, 1), rows(table, 2)
     for i in range(begin, end):
         total = load4(step, i)
         for s in range(at(slot_at, i), at(slot_at, i + 1)):
@@ -367,14 +363,15 @@ def gather_steps(table, begin, end, iteration):
         store4(step, i, total)
 
 
-@phase_kernel
-def apply_steps(table, begin, end, iteration):
+@phase_kernel(items="order")
+def apply_steps(
+    begin, end, iteration, order: ints, moved: rows, q: rows, shares: floats, squares: doubles, weights: floats
+):
     """q += share · w · the sum of a vertex's corrections, which begins anew: vertices of one colour.
 
     The fourth lane of the sum is the vertex's part of Σ (C + α λ)².
     """
-    order, moved, q = ints(table, 0), rows(table, 1), rows(table, 2)
-    shares, squares, omega = floats(table, 3), doubles(table, 4), weight_of(floats(table, 5), iteration)
+    omega = weight_of(weights, iteration)
     for place in range(begin, end):
         v = at(order, place)
         x = load4(q, v)
@@ -384,18 +381,16 @@ def apply_steps(table, begin, end, iteration):
         store4(moved, v, make4(ZERO, ZERO, ZERO, ZERO))
 
 
-@phase_kernel
-def add_up(table, begin, end, iteration):
-    sums, total = doubles(table, 0), doubles(table, 1)
+@phase_kernel(items="sums")
+def add_up(begin, end, iteration, sums: doubles, total: doubles):
     total[0] = 0.0
     for i in range(begin, end):
         total[0] += sums[i]
 
 
-@phase_kernel
-def watch_violation(table, begin, end, iteration):
+@phase_kernel(items="totals")
+def watch_violation(begin, end, iteration, totals: doubles, monitor: doubles, limits: doubles, history: doubles):
     """The monitor gets Σ (C + α λ)², and on the first iteration the threshold, if there is a tolerance."""
-    totals, monitor, limits, history = doubles(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)
     total = 0.0
     for i in range(begin, end):
         total += totals[i]
@@ -417,7 +412,8 @@ def fast_kernel(function: Callable, vertices: int, *, by_vertex: bool, coloured:
     if coloured and function in WIDE:
         return WIDE[function]
     passes, visits = {2: _pair_pass, 4: _quad_pass}, {2: _pair_vertex, 4: _quad_vertex}
-    return phase_kernel(specialised((visits if by_vertex else passes)[vertices], function, "gradients"))
+    whole = specialised((visits if by_vertex else passes)[vertices], function, "gradients")
+    return phase_kernel(whole, items="order" if by_vertex else "soft")
 
 
 @cache
@@ -429,4 +425,4 @@ def any_kernel(
     template, called = (_projected_value, "project") if projects else (_evaluated_value, "evaluate")
     value = specialised(template, function, called, **numbers)
     whole = specialised(_any_vertex if by_vertex else _any_pass, value, "value_of", **numbers)
-    return phase_kernel(whole, cache=cacheable(function))
+    return phase_kernel(whole, items="order" if by_vertex else "soft", cache=cacheable(function))

@@ -9,18 +9,20 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import GRAIN, doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import GRAIN, doubles, floats, ints, phase_kernel, rows
 from ....backends.cpu.simd import (
     at,
     dot4,
     fourth4,
     lane4,
     load4,
+    load4_flat,
     max4,
     splat4,
     sqrt4,
     square_norms4,
     store4,
+    store4_flat,
     transpose4,
 )
 from ....constraints.kernels.gradients import SMALLEST, curved_hinge, flat_hinge, stretch, xyz4
@@ -34,10 +36,10 @@ def _scales(size, rest, weight, c, kappa, compliant, soft, lambdas):
     """-Δλ / |v| of constraints c to c + 3, and the squares of what they miss."""
     value = size - rest
     if compliant:
-        before, a = load4(lambdas, c // 4), load4(soft, c // 4)
+        before, a = load4_flat(lambdas, c), load4_flat(soft, c)
         value = value + a * before
         delta = value / max4(weight + a, splat4(TINY))
-        store4(lambdas, c // 4, before - delta)
+        store4_flat(lambdas, c, before - delta)
     else:
         delta = kappa * value / max4(weight, splat4(TINY))
     return delta / max4(size, splat4(np.float32(1e-10))), value * value
@@ -51,11 +53,12 @@ def count_squares(sums, c, begin, total, squares):
     return total
 
 
-@phase_kernel
-def stretch_pass(table, begin, end, iteration):
+@phase_kernel(items="soft")
+def stretch_pass(
+    begin, end, iteration, vertices: ints, parameters: floats, soft: floats, lambdas: floats, q: rows, settings: floats,
+    sums: doubles,
+):  # fmt: skip
     """Springs."""
-    vertices, rest, soft, lambdas = ints(table, 0), rows(table, 2), rows(table, 3), rows(table, 4)
-    q, settings, sums = rows(table, 5), floats(table, 7), doubles(table, 9)
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0
     smallest, total = splat4(SMALLEST), splat4(ZERO)
     last = begin + (end - begin) // 4 * 4
@@ -72,7 +75,7 @@ def stretch_pass(table, begin, end, iteration):
         d0, d1, d2, d3 = a0 - b0, a1 - b1, a2 - b2, a3 - b3
         wa, wb = fourth4(a0, a1, a2, a3), fourth4(b0, b1, b2, b3)
         size = sqrt4(max4(square_norms4(d0, d1, d2, d3), smallest))
-        scale, squares = _scales(size, load4(rest, c // 4), wa + wb, c, kappa, compliant, soft, lambdas)
+        scale, squares = _scales(size, load4_flat(parameters, c), wa + wb, c, kappa, compliant, soft, lambdas)
         total = count_squares(sums, c, begin, total, squares)
         to_a, to_b = scale * wa, scale * wb
         store4(q, i0, a0 - lane4(to_a, 0) * xyz4(d0))
@@ -84,20 +87,19 @@ def stretch_pass(table, begin, end, iteration):
         store4(q, i3, a3 - lane4(to_a, 3) * xyz4(d3))
         store4(q, j3, b3 + lane4(to_b, 3) * xyz4(d3))
     squares = 0.0 if last % GRAIN == 0 or last == begin else sums[last // GRAIN]
-    rests, softs, lams = floats(table, 2), floats(table, 3), floats(table, 4)
     for c in range(last, end):
         i, j = at(vertices, 2 * c), at(vertices, 2 * c + 1)
         xi, xj = load4(q, i), load4(q, j)
         d = xyz4(xi - xj)
         size = np.sqrt(max(dot4(d, d), SMALLEST))
-        value, wi, wj = size - at(rests, c), lane4(xi, 3), lane4(xj, 3)
+        value, wi, wj = size - at(parameters, c), lane4(xi, 3), lane4(xj, 3)
         if compliant:
-            value += at(softs, c) * at(lams, c)
+            value += at(soft, c) * at(lambdas, c)
         squares += value * value
         sums[c // GRAIN] = squares
         if compliant:
-            delta = value / max(wi + wj + at(softs, c), TINY)
-            lams[c] = at(lams, c) - delta
+            delta = value / max(wi + wj + at(soft, c), TINY)
+            lambdas[c] = at(lambdas, c) - delta
         else:
             delta = kappa * value / max(wi + wj, TINY)
         store4(q, i, xi - (wi * delta / size) * d)
@@ -109,7 +111,7 @@ def _hinge(vertices, operator, q, c):
     """Σ c_k x_k of a hinge, its coefficients, and its inverse masses times them."""
     x0, x1 = load4(q, at(vertices, 4 * c)), load4(q, at(vertices, 4 * c + 1))
     x2, x3 = load4(q, at(vertices, 4 * c + 2)), load4(q, at(vertices, 4 * c + 3))
-    a = load4(operator, c)
+    a = load4_flat(operator, 4 * c)
     v = lane4(a, 1) * (x1 - x0) + lane4(a, 2) * (x2 - x0) + lane4(a, 3) * (x3 - x0)
     return xyz4(v), a, a * fourth4(x0, x1, x2, x3)
 
@@ -126,9 +128,7 @@ def _turn(vertices, q, c, v, scale, weights):
 
 
 @njit(inline="always")
-def _hinges(table, begin, end, curved):
-    vertices, rest, soft, lambdas = ints(table, 0), rows(table, 2), rows(table, 3), rows(table, 4)
-    q, settings, sums, operator = rows(table, 5), floats(table, 7), doubles(table, 9), rows(table, 10)
+def _hinges(begin, end, vertices, parameters, soft, lambdas, q, settings, sums, operator, curved):
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0
     total = splat4(ZERO)
     last = begin + (end - begin) // 4 * 4
@@ -139,7 +139,7 @@ def _hinges(table, begin, end, curved):
         v3, a3, w3 = _hinge(vertices, operator, q, c + 3)
         b0, b1, b2, b3 = transpose4(a0 * w0, a1 * w1, a2 * w2, a3 * w3)
         size = sqrt4(square_norms4(v0, v1, v2, v3))
-        at_rest = load4(rest, c // 4) if curved else splat4(ZERO)
+        at_rest = load4_flat(parameters, c) if curved else splat4(ZERO)
         scale, squares = _scales(size, at_rest, (b0 + b1) + (b2 + b3), c, kappa, compliant, soft, lambdas)
         total = count_squares(sums, c, begin, total, squares)
         _turn(vertices, q, c, v0, lane4(scale, 0), w0)
@@ -147,33 +147,38 @@ def _hinges(table, begin, end, curved):
         _turn(vertices, q, c + 2, v2, lane4(scale, 2), w2)
         _turn(vertices, q, c + 3, v3, lane4(scale, 3), w3)
     whole = 0.0 if last % GRAIN == 0 or last == begin else sums[last // GRAIN]
-    rests, softs, lams = floats(table, 2), floats(table, 3), floats(table, 4)
     for c in range(last, end):
         v, a, w = _hinge(vertices, operator, q, c)
         size, weight = np.sqrt(dot4(v, v)), dot4(a, w)
-        value = size - (at(rests, c) if curved else ZERO)
+        value = size - (at(parameters, c) if curved else ZERO)
         if compliant:
-            value += at(softs, c) * at(lams, c)
+            value += at(soft, c) * at(lambdas, c)
         whole += value * value
         sums[c // GRAIN] = whole
         if compliant:
-            delta = value / max(weight + at(softs, c), TINY)
-            lams[c] = at(lams, c) - delta
+            delta = value / max(weight + at(soft, c), TINY)
+            lambdas[c] = at(lambdas, c) - delta
         else:
             delta = kappa * value / max(weight, TINY)
         _turn(vertices, q, c, v, delta / max(size, np.float32(1e-10)), w)
 
 
-@phase_kernel
-def flat_hinge_pass(table, begin, end, iteration):
+@phase_kernel(items="soft")
+def flat_hinge_pass(
+    begin, end, iteration, vertices: ints, parameters: floats, soft: floats, lambdas: floats, q: rows, settings: floats,
+    sums: doubles, operator: floats,
+):  # fmt: skip
     """Hinges that are flat at rest."""
-    _hinges(table, begin, end, False)
+    _hinges(begin, end, vertices, parameters, soft, lambdas, q, settings, sums, operator, False)
 
 
-@phase_kernel
-def curved_hinge_pass(table, begin, end, iteration):
+@phase_kernel(items="soft")
+def curved_hinge_pass(
+    begin, end, iteration, vertices: ints, parameters: floats, soft: floats, lambdas: floats, q: rows, settings: floats,
+    sums: doubles, operator: floats,
+):  # fmt: skip
     """Hinges with a rest shape."""
-    _hinges(table, begin, end, True)
+    _hinges(begin, end, vertices, parameters, soft, lambdas, q, settings, sums, operator, True)
 
 
 WIDE = {stretch: stretch_pass, flat_hinge: flat_hinge_pass, curved_hinge: curved_hinge_pass}

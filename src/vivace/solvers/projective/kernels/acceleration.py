@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import doubles, floats, ints, phase_kernel, rows
 from ....backends.cpu.simd import at, dot4, load4, store4
 
 BLOCK = 512  # vertices whose products are added up together
@@ -29,18 +29,16 @@ def _column(partial, column, columns, blocks):
     return total
 
 
-@phase_kernel
-def add_correction(table, begin, end, iteration):
+@phase_kernel(items="q")
+def add_correction(begin, end, iteration, q: rows, e: rows):
     """q += e."""
-    q, e = rows(table, 0), rows(table, 1)
     for i in range(begin, end):
         store4(q, i, load4(q, i) + load4(e, i))
 
 
-@phase_kernel
-def product_blocks(table, begin, end, iteration):
+@phase_kernel(items="x")
+def product_blocks(begin, end, iteration, x: rows, y: rows, partial: doubles, state: doubles):
     """Σ x·y in blocks, where they are wanted."""
-    x, y, partial, state = rows(table, 0), rows(table, 1), doubles(table, 2), doubles(table, 3)
     if state[EXACT] != 0.0:
         return
     for first in range(begin, end, BLOCK):
@@ -54,7 +52,7 @@ def product_blocks(table, begin, end, iteration):
 
 
 @phase_kernel
-def chebyshev_weight(table, begin, end, iteration):
+def chebyshev_weight(begin, end, iteration, partial: doubles, state: doubles, settings: doubles):
     """ω of this iteration [fratarcangeli2018, Alg. 1], and whether ρ has to be smaller.
 
     settings: ρ, delay S, γ, watch, γ of the first iteration. A polynomial of Chebyshev's with the right ρ makes no mode
@@ -62,7 +60,6 @@ def chebyshev_weight(table, begin, end, iteration):
     energy) proves that ρ is too large here: go back to the best iterate and begin anew with 1 - ρ twice as large; where
     there is no acceleration left to give up, with half of γ. From step to step ρ and γ return to what was asked for.
     """
-    partial, state, settings = doubles(table, 0), doubles(table, 1), doubles(table, 2)
     size = 0.0
     for b in range(partial.shape[0]):
         size += partial[b]
@@ -100,17 +97,16 @@ def chebyshev_weight(table, begin, end, iteration):
     state[SINCE] = since + 1.0
 
 
-@phase_kernel
-def chebyshev_step(table, begin, end, iteration):
+@phase_kernel(items="q")
+def chebyshev_step(begin, end, iteration, q: rows, e: rows, old: rows, best: rows, state: doubles, settings: doubles):
     """q ← ω (γ e + q - q_old) + q_old [fratarcangeli2018, Eq. 26]; q_old ← q. Or back to the best iterate."""
-    q, e, old, best, state = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3), doubles(table, 4)
     if state[RESTART] != 0.0:
         for i in range(begin, end):
             store4(q, i, load4(best, i))
             store4(old, i, load4(best, i))
         return
     omega = np.float32(state[OMEGA])
-    gamma = np.float32(min(state[GAMMA], doubles(table, 5)[4]) if iteration == 0 else state[GAMMA])
+    gamma = np.float32(min(state[GAMMA], settings[4]) if iteration == 0 else state[GAMMA])
     improved = state[IMPROVED] != 0.0
     for i in range(begin, end):
         qi = load4(q, i)
@@ -125,9 +121,8 @@ def chebyshev_step(table, begin, end, iteration):
 
 
 @phase_kernel
-def conjugate_weight(table, begin, end, iteration):
+def conjugate_weight(begin, end, iteration, partial: doubles, state: doubles):
     """β = z·r / (z·r of before)."""
-    partial, state = doubles(table, 0), doubles(table, 1)
     product = 0.0
     for b in range(partial.shape[0]):
         product += partial[b]
@@ -137,20 +132,20 @@ def conjugate_weight(table, begin, end, iteration):
         state[BETA] = 0.0
 
 
-@phase_kernel
-def conjugate_direction(table, begin, end, iteration):
+@phase_kernel(items="p")
+def conjugate_direction(begin, end, iteration, e: rows, p: rows, state: doubles):
     """p ← z + β p."""
-    e, p, state = rows(table, 0), rows(table, 1), doubles(table, 2)
     beta = np.float32(state[BETA])
     for i in range(begin, end):
         store4(p, i, load4(e, i) + beta * load4(p, i) if iteration > 0 else load4(e, i))
 
 
-@phase_kernel
-def conjugate_products(table, begin, end, iteration):
+@phase_kernel(items="r")
+def conjugate_products(
+    begin, end, iteration, row_at: ints, j: ints, a: floats, tie: floats, r: rows, p: rows, partial: doubles,
+    state: doubles,
+):  # fmt: skip
     """p·r and p·Yp in blocks. (Y p)_i = tie_i p_i + Σ a (p_i - p_j)."""
-    row_at, j, a, tie = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    r, p, partial, state = rows(table, 4), rows(table, 5), doubles(table, 6), doubles(table, 7)
     if state[EXACT] != 0.0:
         return
     for first in range(begin, end, BLOCK):
@@ -167,9 +162,8 @@ def conjugate_products(table, begin, end, iteration):
 
 
 @phase_kernel
-def conjugate_length(table, begin, end, iteration):
+def conjugate_length(begin, end, iteration, partial: doubles, state: doubles):
     """α = p·r / p·Yp: the minimum along p of a quadratic that lies above ε and touches it, so ε cannot rise."""
-    partial, state = doubles(table, 0), doubles(table, 1)
     blocks = partial.shape[0] // 2
     along, curved = _column(partial, 0, 2, blocks), _column(partial, 1, 2, blocks)
     state[ALPHA] = along / curved if curved > 0.0 else 0.0
@@ -177,10 +171,9 @@ def conjugate_length(table, begin, end, iteration):
         state[ALPHA] = 1.0
 
 
-@phase_kernel
-def conjugate_step(table, begin, end, iteration):
+@phase_kernel(items="q")
+def conjugate_step(begin, end, iteration, q: rows, p: rows, state: doubles):
     """q += α p."""
-    q, p, state = rows(table, 0), rows(table, 1), doubles(table, 2)
     alpha = np.float32(state[ALPHA])
     for i in range(begin, end):
         store4(q, i, load4(q, i) + alpha * load4(p, i))

@@ -15,35 +15,36 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import doubles, floats, ints, longs, phase_kernel, rows
+from ....backends.cpu.arguments import count, doubles, floats, ints, phase_kernel, rows
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, splat4, store4, yzx4
 from ....constraints.kernels.gradients import xyz4
 from ...kernels.contact import separation
+from .acceleration import BLOCK
 from .contact import pull
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 
 
-@phase_kernel
-def contact_forces(table, begin, end, iteration):
+@phase_kernel(items="planes")
+def contact_forces(
+    begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, friction: floats, weights: floats,
+    slots: ints, q: rows, out: rows, used: count,
+):  # fmt: skip
     """As `pull_contacts`, with its table: w a_k times the way back."""
-    vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
-    friction, weights, slots = floats(table, 4), floats(table, 5), ints(table, 6)
-    q, out = rows(table, 7), rows(table, 8)
-    for c in range(begin, min(end, longs(table, 9)[0])):
+    for c in range(begin, min(end, used)):
         z, _ = separation(vertices, a, c, q)
         force = pull(z, load4(planes, c), load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
         for k in range(4):
             store4(out, at(slots, 4 * c + k), (at(weights, c) * at(a, 4 * c + k)) * force)
 
 
-@phase_kernel
-def wall_forces(table, begin, end, iteration):
+@phase_kernel(items="vertices")
+def wall_forces(
+    begin, end, iteration, vertices: ints, planes: rows, before: rows, friction: floats, weights: floats, slots: ints,
+    q: rows, out: rows, used: count,
+):  # fmt: skip
     """As `pull_walls`, with its table: w times the way back."""
-    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
-    friction, weights, slots = floats(table, 4), floats(table, 5), ints(table, 6)
-    q, out = rows(table, 7), rows(table, 8)
-    for c in range(begin, min(end, longs(table, 9)[0])):
+    for c in range(begin, min(end, used)):
         x = xyz4(load4(q, at(vertices, c)))
         force = pull(x, load4(planes, c), load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
         store4(out, at(slots, c), at(weights, c) * force)
@@ -63,13 +64,13 @@ def _turned(z, plane, before, static, kinetic, w):
     return np.float32(np.sqrt((ONE - t) * w)) * n + make4(ZERO, ZERO, ZERO, t * w)
 
 
-@phase_kernel
-def turn_contacts(table, begin, end, iteration):
+@phase_kernel(items="turned")
+def turn_contacts(
+    begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, friction: floats, weights: floats,
+    slots: ints, q: rows, out: rows, used: count, turned: rows,
+):  # fmt: skip
     """Rows (u, s) of contacts, and into slots what their four vertices are held by."""
-    vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
-    friction, weights, slots = floats(table, 4), floats(table, 5), ints(table, 6)
-    q, out, turned = rows(table, 7), rows(table, 8), rows(table, 10)
-    for c in range(begin, min(end, longs(table, 9)[0])):
+    for c in range(begin, min(end, used)):
         z, _ = separation(vertices, a, c, q)
         static, kinetic = at(friction, 2 * c), at(friction, 2 * c + 1)
         row = _turned(z, load4(planes, c), load4(before, c), static, kinetic, at(weights, c))
@@ -81,13 +82,13 @@ def turn_contacts(table, begin, end, iteration):
             store4(out, at(slots, 4 * c + k), scaled)
 
 
-@phase_kernel
-def turn_walls(table, begin, end, iteration):
+@phase_kernel(items="turned")
+def turn_walls(
+    begin, end, iteration, vertices: ints, planes: rows, before: rows, friction: floats, weights: floats, slots: ints,
+    q: rows, out: rows, used: count, turned: rows,
+):  # fmt: skip
     """The same for contacts with walls."""
-    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
-    friction, weights, slots = floats(table, 4), floats(table, 5), ints(table, 6)
-    q, out, turned = rows(table, 7), rows(table, 8), rows(table, 10)
-    for c in range(begin, min(end, longs(table, 9)[0])):
+    for c in range(begin, min(end, used)):
         x = xyz4(load4(q, at(vertices, c)))
         static, kinetic = at(friction, 2 * c), at(friction, 2 * c + 1)
         row = _turned(x, load4(planes, c), load4(before, c), static, kinetic, at(weights, c))
@@ -95,10 +96,9 @@ def turn_walls(table, begin, end, iteration):
         store4(out, at(slots, c), row)
 
 
-@phase_kernel
-def hold_ties(table, begin, end, iteration):
+@phase_kernel(items="tie")
+def hold_ties(begin, end, iteration, tie: floats, slot_at: ints, slots: rows, ties: rows):
     """T_i = tie_i I + Σ (s I + u uᵀ) over the slots of vertex i: two rows (D, A), as coarse levels have them."""
-    tie, slot_at, slots, ties = floats(table, 0), ints(table, 1), rows(table, 2), rows(table, 3)
     for i in range(begin, end):
         even, d, a = at(tie, i), splat4(ZERO), splat4(ZERO)
         for k in range(at(slot_at, i), at(slot_at, i + 1)):
@@ -110,18 +110,12 @@ def hold_ties(table, begin, end, iteration):
         store4(ties, 2 * i + 1, xyz4(a))
 
 
-@phase_kernel
-def contact_products(table, begin, end, iteration):
+@phase_kernel(items="turned")
+def contact_products(
+    begin, end, iteration, vertices: ints, a: floats, slots: ints, p: rows, out: rows, used: count, turned: rows
+):
     """Into slots, what each contact adds to the product of the Hessian and p at its four vertices."""
-    vertices, a, slots, p, out, turned = (
-        ints(table, 0),
-        floats(table, 1),
-        ints(table, 2),
-        rows(table, 3),
-        rows(table, 4),
-        rows(table, 6),
-    )
-    for c in range(begin, min(end, longs(table, 5)[0])):
+    for c in range(begin, min(end, used)):
         z, _ = separation(vertices, a, c, p)
         row = load4(turned, c)
         force = lane4(row, 3) * z + dot4(row, z) * xyz4(row)
@@ -129,11 +123,10 @@ def contact_products(table, begin, end, iteration):
             store4(out, at(slots, 4 * c + k), at(a, 4 * c + k) * force)
 
 
-@phase_kernel
-def wall_products(table, begin, end, iteration):
+@phase_kernel(items="vertices")
+def wall_products(begin, end, iteration, vertices: ints, slots: ints, p: rows, out: rows, used: count, turned: rows):
     """The same for contacts with walls."""
-    vertices, slots, p, out, turned = ints(table, 0), ints(table, 2), rows(table, 3), rows(table, 4), rows(table, 6)
-    for c in range(begin, min(end, longs(table, 5)[0])):
+    for c in range(begin, min(end, used)):
         x, row = xyz4(load4(p, at(vertices, c))), load4(turned, c)
         store4(out, at(slots, c), lane4(row, 3) * x + dot4(row, x) * xyz4(row))
 
@@ -148,31 +141,31 @@ def _missed(z, z_old, plane, w):
     return 0.5 * np.float64(w) * abs(np.float64(new) * np.float64(old)) * (1.0 if new > ZERO else -1.0)
 
 
-@phase_kernel
-def contact_gains(table, begin, end, iteration):
+@phase_kernel(items="planes")
+def contact_gains(
+    begin, end, iteration, vertices: ints, a: floats, planes: rows, weights: floats, q: rows, q_old: rows,
+    used: count, partial: doubles,
+):  # fmt: skip
     """What the trapezium rule gives contacts too much of, in blocks: w (δ⁺ + δ_old⁺)(δ - δ_old)/2 for a depth that goes
     from δ_old to δ, where the energy changes by w (δ⁺² - δ_old⁺²)/2; they differ where δ changes its sign."""
-    vertices, a, planes, weights = ints(table, 0), floats(table, 1), rows(table, 2), floats(table, 3)
-    q, q_old, partial, grain = rows(table, 4), rows(table, 5), doubles(table, 7), ints(table, 8)[0]
-    count = longs(table, 6)[0]
-    for first in range(begin, end, grain):
+    for first in range(begin, end, BLOCK):
         total = 0.0
-        for c in range(first, min(first + grain, end, count)):
+        for c in range(first, min(first + BLOCK, end, used)):
             z, _ = separation(vertices, a, c, q)
             z_old, _ = separation(vertices, a, c, q_old)
             total += _missed(z, z_old, load4(planes, c), at(weights, c))
-        partial[first // grain] = total
+        partial[first // BLOCK] = total
 
 
-@phase_kernel
-def wall_gains(table, begin, end, iteration):
+@phase_kernel(items="planes")
+def wall_gains(
+    begin, end, iteration, vertices: ints, planes: rows, weights: floats, q: rows, q_old: rows, used: count,
+    partial: doubles,
+):  # fmt: skip
     """The same for contacts with walls."""
-    vertices, planes, weights = ints(table, 0), rows(table, 2), floats(table, 3)
-    q, q_old, partial, grain = rows(table, 4), rows(table, 5), doubles(table, 7), ints(table, 8)[0]
-    count = longs(table, 6)[0]
-    for first in range(begin, end, grain):
+    for first in range(begin, end, BLOCK):
         total = 0.0
-        for c in range(first, min(first + grain, end, count)):
+        for c in range(first, min(first + BLOCK, end, used)):
             v = at(vertices, c)
             total += _missed(xyz4(load4(q, v)), xyz4(load4(q_old, v)), load4(planes, c), at(weights, c))
-        partial[first // grain] = total
+        partial[first // BLOCK] = total

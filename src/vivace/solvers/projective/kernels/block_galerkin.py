@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import doubles, floats, ints, phase_kernel, rows, scalar
 from ....backends.cpu.simd import (
     at,
     dot4,
@@ -51,11 +51,12 @@ SHIFT = 4e-7  # of a coarse block's trace: what sums in float32 leave uncertain 
 # --- the finest level -------------------------------------------------------------------------------------------------
 
 
-@phase_kernel
-def turn_springs(table, begin, end, iteration):
+@phase_kernel(items="first")
+def turn_springs(
+    begin, end, iteration, first: ints, second: ints, entry: ints, mirror: ints, w: floats, wl: floats, rest: floats,
+    q: rows, blocks: rows,
+):  # fmt: skip
     """(u, s) of the pairs with springs, four at once: s = a' + c with the rest a' of the pair, u = √(w - c) d̂."""
-    first, second, entry, mirror = ints(table, 0), ints(table, 1), ints(table, 2), ints(table, 3)
-    w, wl, rest, q, blocks = floats(table, 4), floats(table, 5), floats(table, 6), rows(table, 7), rows(table, 8)
     zero, smallest = splat4(np.float32(0.0)), splat4(SMALLEST_SQUARE)
     for e in range(begin, end, 4):
         d0 = load4(q, at(first, e)) - load4(q, at(second, e))
@@ -77,15 +78,15 @@ def turn_springs(table, begin, end, iteration):
         store4(blocks, at(mirror, e + 3), u3)
 
 
-@phase_kernel
-def turning_blocks(table, begin, end, iteration):
+@phase_kernel(items="first")
+def turning_blocks(
+    begin, end, iteration, first: ints, second: ints, wl: floats, q: rows, q_old: rows, partial: doubles
+):
     """Σ w l (|d| - |d_old|) |d̂ - d̂_old|²/4 in blocks: what the trapezium rule leaves out of the springs' energy.
 
     Of w/2 (|d| - l)² only -w l |d| is not quadratic. With θ the angle that d turns by, the rule makes (1 + cos θ)/2 of
     its change, and 1 - cos θ = |d̂ - d̂_old|²/2. The change of ε is -(r_old + r)·(q - q_old)/2 less this sum.
     """
-    first, second, wl = ints(table, 0), ints(table, 1), floats(table, 2)
-    q, q_old, partial = rows(table, 3), rows(table, 4), doubles(table, 5)
     one, smallest = splat4(np.float32(1.0)), splat4(SMALLEST_SQUARE)
     for block in range(begin, end, BLOCK):
         total = 0.0
@@ -113,11 +114,9 @@ def turning_blocks(table, begin, end, iteration):
         partial[block // BLOCK] = total
 
 
-@phase_kernel
-def volume_normals(table, begin, end, iteration):
+@phase_kernel(items="weights")
+def volume_normals(begin, end, iteration, vertices: ints, operator: floats, weights: floats, q: rows, normals: rows):
     """v_k of the four corners of tetrahedra [begin, end), from the table of their local pass and `normals`."""
-    vertices, operator, weights, q = ints(table, 0), floats(table, 1), floats(table, 2), rows(table, 3)
-    normals = rows(table, 4)
     for t in range(begin, end):
         f, g, h = gradient(t, vertices, operator, q)
         x = yzx4(g) * zxy4(h) - zxy4(g) * yzx4(h)  # the columns of cof F
@@ -136,18 +135,17 @@ def volume_normals(table, begin, end, iteration):
         store4(normals, 4 * t + 3, lane4(a, 3) * x + lane4(b, 3) * y + lane4(c, 3) * z)
 
 
-@phase_kernel
-def wrap_entries(table, begin, end, iteration):
+@phase_kernel(items="middle")
+def wrap_entries(
+    begin, end, iteration, row_at: ints, middle: ints, j: ints, mirror: ints, rest: floats, w: floats, wl: floats,
+    q: rows, blocks: rows, corner_at: ints, here: ints, there: ints, scales: floats, shares: rows, volume_at: ints,
+    near: ints, far: ints, normals: rows,
+):  # fmt: skip
     """Wrapped blocks of all entries above the diagonal in rows [begin, end), and their mirrors below it.
 
     `rest`, `w`, `wl`: of each entry, the scalar that does not change and the spring. `corner_at`: where the entry's
     tetrahedra begin in the list of their shares' places at i and at j and of 1/2w; `volume_at` likewise, of v.
     """
-    row_at, middle, j, mirror = ints(table, 0), ints(table, 1), ints(table, 2), ints(table, 3)
-    rest, w, wl, q, blocks = floats(table, 4), floats(table, 5), floats(table, 6), rows(table, 7), rows(table, 8)
-    corner_at, here, there = ints(table, 9), ints(table, 10), ints(table, 11)
-    scales, shares = floats(table, 12), rows(table, 13)
-    volume_at, near, far, normals = ints(table, 14), ints(table, 15), ints(table, 16), rows(table, 17)
     zero = np.float32(0.0)
     for i in range(begin, end):
         for k in range(at(middle, i), at(row_at, i + 1)):
@@ -204,14 +202,14 @@ def store_factors(factors, i, xx, yy, zz, xy, yz, zx):
     store4(factors, 2 * i + 1, make4(np.float32(first), np.float32(second), np.float32(third), zero))
 
 
-@phase_kernel
-def factor_turned(table, begin, end, iteration):
+@phase_kernel(items="still")
+def factor_turned(
+    begin, end, iteration, spring_at: ints, entry: ints, blocks: rows, ties: rows, still: floats, factors: rows
+):
     """H_ii = T_i + still_i I + Σ (s I + u uᵀ) over the springs at i, added up in float64, as factors.
 
     `spring_at`, `entry`: the entries of row i with springs; `still`: the scalars of all others, added up.
     """
-    spring_at, entry, blocks = ints(table, 0), ints(table, 1), rows(table, 2)
-    ties, still, factors = rows(table, 3), floats(table, 4), rows(table, 5)
     for i in range(begin, end):
         even = np.float64(at(still, i))
         d, a = load4(ties, 2 * i), load4(ties, 2 * i + 1)
@@ -230,11 +228,10 @@ def factor_turned(table, begin, end, iteration):
         store_factors(factors, i, xx + even, yy + even, zz + even, xy, yz, zx)
 
 
-@phase_kernel
-def factor_wrapped(table, begin, end, iteration):
+@phase_kernel(items="row_at-1")
+def factor_wrapped(begin, end, iteration, row_at: ints, blocks: rows, ties: rows, factors: rows, tie_shift: scalar):
     """H_ii = T_i + Σ_j K_ij, symmetric up to rounding, as factors; `shift`: of its trace, added to its diagonal."""
-    row_at, blocks, ties, factors = ints(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
-    shift = np.float64(floats(table, 4)[0])
+    shift = np.float64(tie_shift)
     for i in range(begin, end):
         d, a = load4(ties, 2 * i), load4(ties, 2 * i + 1)
         xx, yy, zz = np.float64(lane4(d, 0)), np.float64(lane4(d, 1)), np.float64(lane4(d, 2))
@@ -292,21 +289,13 @@ def wrapped_part(begin, end, number, weight, blocks):
     return d, a, b
 
 
-@phase_kernel
-def coarsen_turned(table, begin, end, iteration):
+@phase_kernel(items="middle")
+def coarsen_turned(
+    begin, end, iteration, row_at: ints, middle: ints, mirror: ints, blocks: rows, ties: rows, pair_at: ints,
+    pair: ints, pair_w: floats, held_at: ints, held: ints, held_w: floats, down_at: ints, down: ints, down_w: floats,
+    loose_at: ints, loose: ints, loose_w: floats, fine: rows, fine_ties: rows, still: floats,
+):  # fmt: skip
     """K_IJ and T_I of rows [begin, end), from turned blocks above. `still`: what constant pairs add to K_IJ."""
-    row_at, middle, mirror, blocks, ties = (
-        ints(table, 0),
-        ints(table, 1),
-        ints(table, 2),
-        rows(table, 3),
-        rows(table, 4),
-    )
-    pair_at, pair, pair_w = ints(table, 5), ints(table, 6), floats(table, 7)
-    held_at, held, held_w = ints(table, 8), ints(table, 9), floats(table, 10)
-    down_at, down, down_w = ints(table, 11), ints(table, 12), floats(table, 13)
-    loose_at, loose, loose_w = ints(table, 14), ints(table, 15), floats(table, 16)
-    fine, fine_ties, still = rows(table, 17), rows(table, 18), floats(table, 19)
     for i in range(begin, end):
         for k in range(at(middle, i), at(row_at, i + 1)):
             d, a = turned_part(at(pair_at, k), at(pair_at, k + 1), pair, pair_w, fine)
@@ -321,21 +310,13 @@ def coarsen_turned(table, begin, end, iteration):
         store4(ties, 2 * i + 1, a + la)
 
 
-@phase_kernel
-def coarsen_wrapped(table, begin, end, iteration):
+@phase_kernel(items="middle")
+def coarsen_wrapped(
+    begin, end, iteration, row_at: ints, middle: ints, mirror: ints, blocks: rows, ties: rows, pair_at: ints,
+    pair: ints, pair_w: floats, held_at: ints, held: ints, held_w: floats, down_at: ints, down: ints, down_w: floats,
+    loose_at: ints, loose: ints, loose_w: floats, fine: rows, fine_ties: rows,
+):  # fmt: skip
     """As `coarsen_turned`, from wrapped blocks above; of what is loose, the symmetric part."""
-    row_at, middle, mirror, blocks, ties = (
-        ints(table, 0),
-        ints(table, 1),
-        ints(table, 2),
-        rows(table, 3),
-        rows(table, 4),
-    )
-    pair_at, pair, pair_w = ints(table, 5), ints(table, 6), floats(table, 7)
-    held_at, held, held_w = ints(table, 8), ints(table, 9), floats(table, 10)
-    down_at, down, down_w = ints(table, 11), ints(table, 12), floats(table, 13)
-    loose_at, loose, loose_w = ints(table, 14), ints(table, 15), floats(table, 16)
-    fine, fine_ties = rows(table, 17), rows(table, 18)
     for i in range(begin, end):
         for k in range(at(middle, i), at(row_at, i + 1)):
             d, a, b = wrapped_part(at(pair_at, k), at(pair_at, k + 1), pair, pair_w, fine)

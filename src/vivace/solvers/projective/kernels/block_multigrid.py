@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import doubles, floats, ints, phase_kernel, rows, scalar
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, splat4, store4, yzx4
 from .acceleration import ALPHA, BETA, BLOCK, OLD_PRODUCT
 
@@ -82,59 +82,51 @@ def add_wrapped(total, begin, end, j, blocks, x):
 # --- sweeps: the table is at, middle, j, blocks, factors, r, e, left ----------------------------------------------
 
 
-@phase_kernel
-def forward_turned(table, begin, end, iteration):
+@phase_kernel(items="e")
+def forward_turned(
+    begin, end, iteration, row_at: ints, middle: ints, j: ints, blocks: rows, factors: rows, r: rows, e: rows
+):
     """e_i = H_ii⁻¹ (r_i + Σ_{j<i} a e_j): a forward sweep from zero."""
-    row_at, middle, j, blocks, factors = ints(table, 0), ints(table, 1), ints(table, 2), rows(table, 3), rows(table, 4)
-    r, e = rows(table, 5), rows(table, 6)
     for i in range(begin, end):
         store4(e, i, solve_block(factors, i, add_turned(load4(r, i), at(row_at, i), at(middle, i), j, blocks, e)))
 
 
-@phase_kernel
-def left_turned(table, begin, end, iteration):
+@phase_kernel(items="left")
+def left_turned(begin, end, iteration, row_at: ints, middle: ints, j: ints, blocks: rows, e: rows, left: rows):
     """r'_i = Σ_{j>i} a e_j: the residual after a forward sweep from zero."""
-    row_at, middle, j, blocks = ints(table, 0), ints(table, 1), ints(table, 2), rows(table, 3)
-    e, left = rows(table, 6), rows(table, 7)
     for i in range(begin, end):
         total = add_turned(splat4(np.float32(0.0)), at(middle, i), at(row_at, i + 1), j, blocks, e)
         store4(left, i, flat4(total))
 
 
-@phase_kernel
-def backward_turned(table, begin, end, iteration):
+@phase_kernel(items="e")
+def backward_turned(begin, end, iteration, row_at: ints, j: ints, blocks: rows, factors: rows, r: rows, e: rows):
     """e_i = H_ii⁻¹ (r_i + Σ_j a e_j), from the last row of [begin, end) to the first."""
-    row_at, j, blocks, factors = ints(table, 0), ints(table, 2), rows(table, 3), rows(table, 4)
-    r, e = rows(table, 5), rows(table, 6)
     for back in range(end - begin):
         i = end - 1 - back
         total = add_turned(load4(r, i), at(row_at, i), at(row_at, i + 1), j, blocks, e)
         store4(e, i, solve_block(factors, i, total))
 
 
-@phase_kernel
-def forward_wrapped(table, begin, end, iteration):
+@phase_kernel(items="e")
+def forward_wrapped(
+    begin, end, iteration, row_at: ints, middle: ints, j: ints, blocks: rows, factors: rows, r: rows, e: rows
+):
     """As `forward_turned`, over wrapped blocks."""
-    row_at, middle, j, blocks, factors = ints(table, 0), ints(table, 1), ints(table, 2), rows(table, 3), rows(table, 4)
-    r, e = rows(table, 5), rows(table, 6)
     for i in range(begin, end):
         store4(e, i, solve_block(factors, i, add_wrapped(load4(r, i), at(row_at, i), at(middle, i), j, blocks, e)))
 
 
-@phase_kernel
-def left_wrapped(table, begin, end, iteration):
+@phase_kernel(items="left")
+def left_wrapped(begin, end, iteration, row_at: ints, middle: ints, j: ints, blocks: rows, e: rows, left: rows):
     """As `left_turned`, over wrapped blocks."""
-    row_at, middle, j, blocks = ints(table, 0), ints(table, 1), ints(table, 2), rows(table, 3)
-    e, left = rows(table, 6), rows(table, 7)
     for i in range(begin, end):
         store4(left, i, add_wrapped(splat4(np.float32(0.0)), at(middle, i), at(row_at, i + 1), j, blocks, e))
 
 
-@phase_kernel
-def backward_wrapped(table, begin, end, iteration):
+@phase_kernel(items="e")
+def backward_wrapped(begin, end, iteration, row_at: ints, j: ints, blocks: rows, factors: rows, r: rows, e: rows):
     """As `backward_turned`, over wrapped blocks."""
-    row_at, j, blocks, factors = ints(table, 0), ints(table, 2), rows(table, 3), rows(table, 4)
-    r, e = rows(table, 5), rows(table, 6)
     for back in range(end - begin):
         i = end - 1 - back
         total = add_wrapped(load4(r, i), at(row_at, i), at(row_at, i + 1), j, blocks, e)
@@ -145,13 +137,14 @@ def backward_wrapped(table, begin, end, iteration):
 
 
 @phase_kernel
-def factor_dense(table, begin, end, iteration):
+def factor_dense(
+    begin, end, iteration, row_at: ints, j: ints, blocks: rows, ties: rows, lower: doubles, scales: doubles,
+    room: doubles,
+):  # fmt: skip
     """L and 1/d of the whole coarsest matrix, in float64: `lower` (3n)² and `scales` (3n + 1,).
 
     The last of `scales` says whether it is positive definite; if not, the level is swept.
     """
-    row_at, j, blocks, ties = ints(table, 0), ints(table, 1), rows(table, 2), rows(table, 3)
-    lower, scales, room = doubles(table, 4), doubles(table, 5), doubles(table, 6)
     n = row_at.shape[0] - 1
     size = 3 * n
     for k in range(size * size):
@@ -187,10 +180,11 @@ def factor_dense(table, begin, end, iteration):
 
 
 @phase_kernel
-def solve_dense(table, begin, end, iteration):
+def solve_dense(
+    begin, end, iteration, row_at: ints, middle: ints, j: ints, blocks: rows, factors: rows, r: rows, e: rows,
+    lower: doubles, scales: doubles, room: doubles,
+):  # fmt: skip
     """e = A⁻¹ r on the coarsest level; `room` (3n,). A forward and a backward sweep where there are no factors."""
-    row_at, middle, j, blocks, factors = ints(table, 0), ints(table, 1), ints(table, 2), rows(table, 3), rows(table, 4)
-    r, e, lower, scales, room = rows(table, 5), rows(table, 6), doubles(table, 7), doubles(table, 8), doubles(table, 9)
     n = r.shape[0]
     size = 3 * n
     if scales[size] == 0.0:
@@ -222,17 +216,9 @@ def solve_dense(table, begin, end, iteration):
 # --- conjugate gradients ----------------------------------------------------------------------------------------------
 
 
-@phase_kernel
-def begin_newton(table, begin, end, iteration):
+@phase_kernel(items="q_old")
+def begin_newton(begin, end, iteration, q: rows, q_old: rows, r: rows, r_old: rows, left: rows, d: rows):
     """Keep q and r, and start from d = 0: conjugate gradients' residual is r."""
-    q, q_old, r, r_old, left, d = (
-        rows(table, 0),
-        rows(table, 1),
-        rows(table, 2),
-        rows(table, 3),
-        rows(table, 4),
-        rows(table, 5),
-    )
     for i in range(begin, end):
         store4(q_old, i, load4(q, i))
         ri = load4(r, i)
@@ -242,9 +228,8 @@ def begin_newton(table, begin, end, iteration):
 
 
 @phase_kernel
-def newton_weight(table, begin, end, iteration):
+def newton_weight(begin, end, iteration, partial: doubles, state: doubles):
     """β = z·r / (z·r of before). A preconditioner that rounding has made indefinite ends the iteration."""
-    partial, state = doubles(table, 0), doubles(table, 1)
     product = 0.0
     for b in range(partial.shape[0]):
         product += partial[b]
@@ -256,12 +241,12 @@ def newton_weight(table, begin, end, iteration):
     state[OLD_PRODUCT] = product
 
 
-@phase_kernel
-def product_turned(table, begin, end, iteration):
+@phase_kernel(items="r")
+def product_turned(
+    begin, end, iteration, row_at: ints, j: ints, blocks: rows, tie: floats, r: rows, p: rows, hp: rows,
+    partial: doubles, slot_at: ints, slots: rows,
+):  # fmt: skip
     """H p, and p·r and p·Hp in blocks: (H p)_i = tie_i p_i + Σ (s I + u uᵀ)(p_i - p_j) + contacts' slots."""
-    row_at, j, blocks, tie = ints(table, 0), ints(table, 1), rows(table, 2), floats(table, 3)
-    r, p, hp, partial = rows(table, 4), rows(table, 5), rows(table, 6), doubles(table, 7)
-    slot_at, slots = ints(table, 8), rows(table, 9)
     for first in range(begin, end, BLOCK):
         along, curved = 0.0, 0.0
         for i in range(first, min(first + BLOCK, end)):
@@ -287,12 +272,12 @@ def product_turned(table, begin, end, iteration):
         partial[2 * (first // BLOCK) + 1] = curved
 
 
-@phase_kernel
-def product_wrapped(table, begin, end, iteration):
+@phase_kernel(items="r")
+def product_wrapped(
+    begin, end, iteration, row_at: ints, j: ints, blocks: rows, tie: floats, r: rows, p: rows, hp: rows,
+    partial: doubles, slot_at: ints, slots: rows,
+):  # fmt: skip
     """As `product_turned`, over wrapped blocks."""
-    row_at, j, blocks, tie = ints(table, 0), ints(table, 1), rows(table, 2), floats(table, 3)
-    r, p, hp, partial = rows(table, 4), rows(table, 5), rows(table, 6), doubles(table, 7)
-    slot_at, slots = ints(table, 8), rows(table, 9)
     for first in range(begin, end, BLOCK):
         along, curved = 0.0, 0.0
         for i in range(first, min(first + BLOCK, end)):
@@ -312,9 +297,8 @@ def product_wrapped(table, begin, end, iteration):
 
 
 @phase_kernel
-def newton_length(table, begin, end, iteration):
+def newton_length(begin, end, iteration, partial: doubles, state: doubles):
     """α = p·r / p·Hp; nothing where either is not positive, which only rounding can do."""
-    partial, state = doubles(table, 0), doubles(table, 1)
     along, curved = 0.0, 0.0
     for b in range(partial.shape[0] // 2):
         along += partial[2 * b]
@@ -325,11 +309,9 @@ def newton_length(table, begin, end, iteration):
         state[BROKEN] = 1.0
 
 
-@phase_kernel
-def newton_step(table, begin, end, iteration):
+@phase_kernel(items="q")
+def newton_step(begin, end, iteration, q: rows, q_old: rows, d: rows, left: rows, p: rows, hp: rows, state: doubles):
     """d += α p, r -= α H p, and q = q_old + d: whenever time is up, what has been found is there."""
-    q, q_old, d, left = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
-    p, hp, state = rows(table, 4), rows(table, 5), doubles(table, 6)
     if state[BROKEN] != 0.0:
         return
     alpha = np.float32(state[ALPHA])
@@ -340,10 +322,9 @@ def newton_step(table, begin, end, iteration):
         store4(q, i, load4(q_old, i) + di)
 
 
-@phase_kernel
-def shorten(table, begin, end, iteration):
+@phase_kernel(items="q")
+def shorten(begin, end, iteration, q: rows, q_old: rows, d: rows, share: scalar):
     """d ← share d, and q = q_old + d; with nothing left of d, also where it was no number."""
-    q, q_old, d, share = rows(table, 0), rows(table, 1), rows(table, 2), floats(table, 3)[0]
     for i in range(begin, end):
         di = share * load4(d, i) if share > 0 else splat4(np.float32(0.0))
         store4(d, i, di)

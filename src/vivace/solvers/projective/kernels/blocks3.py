@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
 from ....backends.cpu.simd import (
     at,
     dot4,
@@ -113,17 +113,15 @@ def turning(i, qi, p, spring_at, spring_j, spring_wl, q):
     return dot4(total, one)
 
 
-@phase_kernel
-def sweep_blocks(table, begin, end, iteration):
+@phase_kernel(items="q")
+def sweep_blocks(
+    begin, end, iteration, spring_at: ints, spring_j: ints, spring_a: floats, spring_wl: floats, other_at: ints,
+    other_j: ints, other_a: floats, tie: floats, inverse: floats, base: rows, q: rows, square: floats, omega: scalar,
+    dampings: floats, spring_w: floats, even_part: floats, slot_at: ints, shares: rows, scales: floats,
+):  # fmt: skip
     """q ← q + ω p over [begin, end), from the newest positions. Records |r|² as it goes.
 
     Sweep k is damped by the k-th θ, and the last holds for all later sweeps."""
-    spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    other_at, other_j, other_a = ints(table, 4), ints(table, 5), floats(table, 6)
-    tie, inverse, base, q = floats(table, 7), floats(table, 8), rows(table, 9), rows(table, 10)
-    square, omega, dampings = floats(table, 11), floats(table, 12)[0], floats(table, 13)
-    spring_w, even_part = floats(table, 14), floats(table, 15)
-    slot_at, shares, scales = ints(table, 16), rows(table, 17), floats(table, 18)
     theta = dampings[min(iteration, dampings.shape[0] - 1)]
     for i in range(begin, end):
         qi = load4(q, i)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import floats, ints, longs, phase_kernel, rows
+from ....backends.cpu.arguments import count, floats, ints, longs, phase_kernel, rows, scalar
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ....constraints.kernels.gradients import xyz4
 from ...kernels.contact import separation
@@ -48,18 +48,13 @@ def pull(z, plane, before, static, kinetic):
     return depth * n - share * u
 
 
-@phase_kernel
-def pull_contacts(table, begin, end, iteration):
+@phase_kernel(items="planes")
+def pull_contacts(
+    begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, friction: floats, weights: floats,
+    slots: ints, q: rows, out: rows, used: count,
+):  # fmt: skip
     """What each contact adds to the right-hand sides of its four vertices."""
-    vertices, a, planes, before = ints(table, 0), floats(table, 1), rows(table, 2), rows(table, 3)
-    friction, weights, slots, q, out = (
-        floats(table, 4),
-        floats(table, 5),
-        ints(table, 6),
-        rows(table, 7),
-        rows(table, 8),
-    )
-    for c in range(begin, min(end, longs(table, 9)[0])):
+    for c in range(begin, min(end, used)):
         z, _ = separation(vertices, a, c, q)
         force = pull(z, load4(planes, c), load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
         w = at(weights, c)
@@ -70,18 +65,13 @@ def pull_contacts(table, begin, end, iteration):
             store4(out, at(slots, 4 * c + k), (w * abs(coefficient) * reach) * x + (w * coefficient) * force)
 
 
-@phase_kernel
-def pull_walls(table, begin, end, iteration):
+@phase_kernel(items="vertices")
+def pull_walls(
+    begin, end, iteration, vertices: ints, planes: rows, before: rows, friction: floats, weights: floats, slots: ints,
+    q: rows, out: rows, used: count,
+):  # fmt: skip
     """The same for contacts with walls."""
-    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
-    friction, weights, slots, q, out = (
-        floats(table, 4),
-        floats(table, 5),
-        ints(table, 6),
-        rows(table, 7),
-        rows(table, 8),
-    )
-    for c in range(begin, min(end, longs(table, 9)[0])):
+    for c in range(begin, min(end, used)):
         x = xyz4(load4(q, at(vertices, c)))
         force = pull(x, load4(planes, c), load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
         store4(out, at(slots, c), at(weights, c) * (x + force))
@@ -149,18 +139,18 @@ def any_behind(vertices, planes, places, q, count, deep):
     return False
 
 
-@phase_kernel
-def press_walls(table, begin, end, iteration):
+@phase_kernel(items="planes")
+def press_walls(
+    begin, end, iteration, vertices: ints, planes: rows, before: rows, friction: floats, weights: floats, q: rows,
+    used: count, places: rows, pressing: longs, deep: scalar, r: rows,
+):  # fmt: skip
     """If some vertex is behind its wall, go on with the forces that contacts hold with now: planes raised and places
     moved by them. What that changes is added to the residual r.
 
     `pressing`: rounds after which it is looked at, and whether it was so; `deep`: how far behind counts (m).
     """
-    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
-    friction, weights, q = floats(table, 4), floats(table, 5), rows(table, 7)
-    places, pressing, deep, r = rows(table, 10), longs(table, 11), floats(table, 12)[0], rows(table, 13)
     pressing[1] = 0
-    count = min(end, longs(table, 9)[0])
+    count = min(end, used)
     if iteration == 0 or iteration % pressing[0] != 0 or not any_behind(vertices, planes, places, q, count, deep):
         return
     pressing[1] = 1
@@ -176,12 +166,13 @@ def press_walls(table, begin, end, iteration):
         store4(r, v, load4(r, v) + at(weights, c) * (pull(x, raised, moved, static, kinetic) - way))
 
 
-@phase_kernel
-def remember_walls(table, begin, end, iteration):
+@phase_kernel(items="forces")
+def remember_walls(
+    begin, end, iteration, vertices: ints, planes: rows, before: rows, friction: floats, weights: floats, q: rows,
+    used: count, forces: rows,
+):  # fmt: skip
     """The forces (T, N) that contacts hold their vertices with, at the end of a step."""
-    vertices, planes, before = ints(table, 0), rows(table, 2), rows(table, 3)
-    friction, weights, q, forces = floats(table, 4), floats(table, 5), rows(table, 7), rows(table, 10)
-    for c in range(begin, min(end, longs(table, 9)[0])):
+    for c in range(begin, min(end, used)):
         x, plane, w = xyz4(load4(q, at(vertices, c))), load4(planes, c), at(weights, c)
         n = xyz4(plane)
         way = pull(x, plane, load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
@@ -189,11 +180,10 @@ def remember_walls(table, begin, end, iteration):
         store4(forces, c, w * (way - along * n) + make4(ZERO, ZERO, ZERO, w * along))
 
 
-@phase_kernel
-def keep_out(table, begin, end, iteration):
+@phase_kernel(items="vertices")
+def keep_out(begin, end, iteration, vertices: ints, planes: rows, q: rows, used: count):
     """Push what has ended behind its wall back to it."""
-    vertices, planes, q = ints(table, 0), rows(table, 1), rows(table, 2)
-    for c in range(begin, min(end, longs(table, 3)[0])):
+    for c in range(begin, min(end, used)):
         x, plane = load4(q, at(vertices, c)), load4(planes, c)
         depth = lane4(plane, 3) - dot4(xyz4(plane), x)
         if depth > ZERO:

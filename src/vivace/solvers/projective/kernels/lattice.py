@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import count, double, doubles, floats, ints, phase_kernel, rows
 from ....backends.cpu.simd import at, dot4, load4, splat4, store4
 from .acceleration import BLOCK
 
@@ -36,12 +36,12 @@ STATE_SIZE = 4
 # --- the matrix ------------------------------------------------------------------------------------------------------
 
 
-@phase_kernel
-def assemble_slabs(table, begin, end, iteration):
+@phase_kernel(items="cell_at-1")
+def assemble_slabs(
+    begin, end, iteration, slabs: ints, u: doubles, constant: doubles, cell_at: ints, cell_list: ints,
+    cell_nodes: ints, slab_of: ints, place_of: ints, h: rows, corners: count,
+):  # fmt: skip
     """U of slabs [begin, end): the constant part, then h of the cells around them."""
-    slabs, u, constant = ints(table, 0), doubles(table, 1), doubles(table, 2)
-    cell_at, cell_list, cell_nodes = ints(table, 3), ints(table, 4), ints(table, 5)
-    slab_of, place_of, h, corners = ints(table, 6), ints(table, 7), rows(table, 8), ints(table, 9)[0]
     for s in range(begin, end):
         own = SLAB_COLUMNS * s
         size, follower = slabs[own + SIZE], slabs[own + NEXT]
@@ -170,18 +170,13 @@ def _pass_on(u, at_u, n, width, y, at_y, to, at_to, m, to_width, to_y, at_to_y):
         j += 3
 
 
-@phase_kernel
-def eliminate(table, begin, end, iteration):
+@phase_kernel(items="failed")
+def eliminate(
+    begin, end, iteration, parts: ints, slabs: ints, u: doubles, y: doubles, f: rows, meeting: doubles,
+    meeting_y: doubles, meeting_at: ints, failed: ints,
+):  # fmt: skip
     """Items are the two halves of every part, from its end to the slab before the middle one; that one's share is kept
     apart."""
-    parts, slabs, u, y = ints(table, 0), ints(table, 1), doubles(table, 2), doubles(table, 3)
-    f, meeting, meeting_y, meeting_at, failed = (
-        rows(table, 4),
-        doubles(table, 5),
-        doubles(table, 6),
-        ints(table, 7),
-        ints(table, 8),
-    )
     for item in range(begin, end):
         p, half = item // 2, item % 2
         first, last = parts[PART_COLUMNS * p + FIRST], parts[PART_COLUMNS * p + LAST]
@@ -219,16 +214,11 @@ def _load_forces(f, slabs, s, y):
 
 
 @phase_kernel
-def solve_middle(table, begin, end, iteration):
+def solve_middle(
+    begin, end, iteration, parts: ints, slabs: ints, u: doubles, y: doubles, f: rows, meeting: doubles,
+    meeting_y: doubles, meeting_at: ints, failed: ints,
+):  # fmt: skip
     """x of the middle slab of every part; where something could not be factorised, all of the part stays."""
-    parts, slabs, u, y = ints(table, 0), ints(table, 1), doubles(table, 2), doubles(table, 3)
-    f, meeting, meeting_y, meeting_at, failed = (
-        rows(table, 4),
-        doubles(table, 5),
-        doubles(table, 6),
-        ints(table, 7),
-        ints(table, 8),
-    )
     for p in range(begin, end):
         s = parts[PART_COLUMNS * p + MIDDLE]
         own = SLAB_COLUMNS * s
@@ -262,10 +252,8 @@ def _back(u, at_u, n, y, at_y):
 
 
 @phase_kernel
-def substitute(table, begin, end, iteration):
+def substitute(begin, end, iteration, parts: ints, slabs: ints, u: doubles, y: doubles, failed: ints, x: rows):
     """x of the other slabs, from the middle outwards; items are halves of parts."""
-    parts, slabs, u, y, failed = ints(table, 0), ints(table, 1), doubles(table, 2), doubles(table, 3), ints(table, 8)
-    x = rows(table, 9)
     for item in range(begin, end):
         p, half = item // 2, item % 2
         first, last = parts[PART_COLUMNS * p + FIRST], parts[PART_COLUMNS * p + LAST]
@@ -298,11 +286,12 @@ def substitute(table, begin, end, iteration):
 # --- the step --------------------------------------------------------------------------------------------------------
 
 
-@phase_kernel
-def lattice_step(table, begin, end, iteration):
+@phase_kernel(items="q")
+def lattice_step(
+    begin, end, iteration, row_at: ints, j: ints, a: floats, x: rows, q: rows, q_old: rows, r: rows, r_old: rows,
+    state: doubles,
+):  # fmt: skip
     """q ← q + P x, keeping where it was and the residual there."""
-    row_at, j, a, x = ints(table, 0), ints(table, 1), floats(table, 2), rows(table, 3)
-    q, q_old, r, r_old, state = rows(table, 4), rows(table, 5), rows(table, 6), rows(table, 7), doubles(table, 8)
     scale = np.float32(1.0 if iteration == 0 else state[SCALE])
     for i in range(begin, end):
         qi = load4(q, i)
@@ -314,10 +303,9 @@ def lattice_step(table, begin, end, iteration):
         store4(q, i, qi + scale * total)
 
 
-@phase_kernel
-def judge_lattice_blocks(table, begin, end, iteration):
+@phase_kernel(items="q")
+def judge_lattice_blocks(begin, end, iteration, q: rows, q_old: rows, r: rows, r_old: rows, partial: doubles):
     """r·d and r_old·d in blocks, d = q - q_old."""
-    q, q_old, r, r_old, partial = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3), doubles(table, 4)
     for first in range(begin, end, BLOCK):
         new = old = 0.0
         for i in range(first, min(first + BLOCK, end)):
@@ -329,13 +317,12 @@ def judge_lattice_blocks(table, begin, end, iteration):
 
 
 @phase_kernel
-def judge_lattice(table, begin, end, iteration):
+def judge_lattice(begin, end, iteration, partial: doubles, state: doubles, most_back: double):
     """How much of the step to keep: all, unless it went too far along its own direction.
 
     With a = r_old·d the slope at its beginning and b = r·d what is left of it at its end, a quadratic has its minimum
     at a/(a - b) of the step. A step whose slope is not positive is not taken at all. `most_back`: -b/a that may pass.
     """
-    partial, state, most_back = doubles(table, 0), doubles(table, 1), doubles(table, 2)[0]
     if iteration == 0:
         state[SCALE], state[REJECTIONS], state[STEPS] = 1.0, 0.0, 0.0
     new = old = 0.0
@@ -353,10 +340,9 @@ def judge_lattice(table, begin, end, iteration):
         state[SCALE] *= 0.5
 
 
-@phase_kernel
-def keep_lattice_step(table, begin, end, iteration):
+@phase_kernel(items="q")
+def keep_lattice_step(begin, end, iteration, q: rows, q_old: rows, r: rows, r_old: rows, state: doubles):
     """q and r between where the step began and where it ended."""
-    q, q_old, r, r_old, state = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3), doubles(table, 4)
     kept = np.float32(state[KEPT])
     if kept == np.float32(1.0):
         return

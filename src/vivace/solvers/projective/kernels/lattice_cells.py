@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import literal_unroll, njit
 
-from ....backends.cpu.executor import floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import count, floats, ints, phase_kernel, rows
 from ....backends.cpu.simd import (
     at,
     dot4,
@@ -88,14 +88,15 @@ def _mirror(t, features):
                     t[a + c, d] = t[b + d, c]
 
 
-@phase_kernel
-def planar_cells(table, begin, end, iteration):
+@phase_kernel(items="starts-1")
+def planar_cells(
+    begin, end, iteration, starts: ints, ends: ints, stiffness: floats, length: floats, phi: rows, q: rows,
+    coefficients: floats, h: rows,
+):  # fmt: skip
     """h of cells in a plane (three features, four corners) from their springs, four at a time.
 
     A cell's springs are filled up to a multiple of four with springs of no stiffness.
     """
-    starts, ends, stiffness, length = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    phi, q, coefficients, h = rows(table, 4), rows(table, 5), floats(table, 6), rows(table, 7)
     t, half = np.zeros((27, 4), np.float32), np.zeros((9, 4), np.float32)
     one, smallest = splat4(np.float32(1.0)), splat4(SMALLEST_SQUARE)
     for cell in range(begin, end):
@@ -143,26 +144,14 @@ def planar_cells(table, begin, end, iteration):
         _transform(t, half, coefficients, 4, 3, h, 48 * cell)
 
 
-@phase_kernel
-def general_cells(table, begin, end, iteration):
+@phase_kernel(items="starts-1")
+def general_cells(
+    begin, end, iteration, starts: ints, ends: ints, stiffness: floats, length: floats, phi: floats, q: rows,
+    coefficients: floats, h: rows, tet_starts: ints, corners4: ints, operator: floats, weights: floats, slopes: rows,
+    corners: count, volume_starts: ints, volume_corners: ints, volume_operator: floats, volume_weights: floats,
+    volume_slopes: rows,
+):  # fmt: skip
     """h of cells of any dimension from their springs and tetrahedra."""
-    starts, ends, stiffness, length = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    phi, q, coefficients, h = floats(table, 4), rows(table, 5), floats(table, 6), rows(table, 7)
-    tet_starts, corners4, operator, weights, slopes = (
-        ints(table, 8),
-        ints(table, 9),
-        floats(table, 10),
-        floats(table, 11),
-        rows(table, 12),
-    )
-    corners = ints(table, 13)[0]
-    volume_starts, volume_corners, volume_operator, volume_weights, volume_slopes = (
-        ints(table, 14),
-        ints(table, 15),
-        floats(table, 16),
-        floats(table, 17),
-        rows(table, 18),
-    )
     features = corners - 1
     t = np.zeros((3 * features * features, 4), np.float32)
     half, turned = np.zeros((3 * features, 4), np.float32), np.zeros((features, 4), np.float32)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import double, floats, ints, phase_kernel, rows, scalar
 from ....backends.cpu.simd import at, load4, splat4, store4
 
 
@@ -34,62 +34,54 @@ def add_row(total, begin, end, j, a, x):
     return total + second
 
 
-@phase_kernel
-def scale_rows(table, begin, end, iteration):
+@phase_kernel(items="e")
+def scale_rows(begin, end, iteration, inverse: floats, r: rows, e: rows, omega: scalar):
     """e_i = ω r_i / Y_ii: one Jacobi iteration from zero."""
-    inverse, r, e, omega = floats(table, 4), rows(table, 5), rows(table, 6), floats(table, 7)[0]
     for i in range(begin, end):
         store4(e, i, (omega * at(inverse, i)) * load4(r, i))
 
 
-@phase_kernel
-def forward_from_zero(table, begin, end, iteration):
+@phase_kernel(items="e")
+def forward_from_zero(
+    begin, end, iteration, row_at: ints, middle: ints, j: ints, a: floats, inverse: floats, r: rows, e: rows
+):
     """e_i = (r_i + Σ_{j<i} a e_j) / Y_ii."""
-    row_at, middle, j, a, inverse = ints(table, 0), ints(table, 1), ints(table, 2), floats(table, 3), floats(table, 4)
-    r, e = rows(table, 5), rows(table, 6)
     for i in range(begin, end):
         store4(e, i, at(inverse, i) * add_row(load4(r, i), at(row_at, i), at(middle, i), j, a, e))
 
 
-@phase_kernel
-def left_by_forward(table, begin, end, iteration):
+@phase_kernel(items="left")
+def left_by_forward(begin, end, iteration, row_at: ints, middle: ints, j: ints, a: floats, e: rows, left: rows):
     """r'_i = Σ_{j>i} a e_j: the residual after a forward sweep from zero."""
-    row_at, middle, j, a = ints(table, 0), ints(table, 1), ints(table, 2), floats(table, 3)
-    e, left = rows(table, 6), rows(table, 7)
     for i in range(begin, end):
         store4(left, i, add_row(splat4(np.float32(0.0)), at(middle, i), at(row_at, i + 1), j, a, e))
 
 
-@phase_kernel
-def backward_sweep(table, begin, end, iteration):
+@phase_kernel(items="e")
+def backward_sweep(begin, end, iteration, row_at: ints, j: ints, a: floats, inverse: floats, r: rows, e: rows):
     """e_i = (r_i + Σ_j a e_j) / Y_ii, from the last row of [begin, end) to the first."""
-    row_at, j, a, inverse = ints(table, 0), ints(table, 2), floats(table, 3), floats(table, 4)
-    r, e = rows(table, 5), rows(table, 6)
     for back in range(end - begin):
         i = end - 1 - back
         store4(e, i, at(inverse, i) * add_row(load4(r, i), at(row_at, i), at(row_at, i + 1), j, a, e))
 
 
-@phase_kernel
-def restrict_rows(table, begin, end, iteration):
+@phase_kernel(items="to")
+def restrict_rows(begin, end, iteration, row_at: ints, j: ints, a: floats, source: rows, to: rows):
     """to_i = Σ R_ik from_k, R = Pᵀ."""
-    row_at, j, a, source, to = ints(table, 0), ints(table, 1), floats(table, 2), rows(table, 3), rows(table, 4)
     for i in range(begin, end):
         store4(to, i, add_row(splat4(np.float32(0.0)), at(row_at, i), at(row_at, i + 1), j, a, source))
 
 
-@phase_kernel
-def add_prolonged(table, begin, end, iteration):
+@phase_kernel(items="to")
+def add_prolonged(begin, end, iteration, row_at: ints, j: ints, a: floats, source: rows, to: rows):
     """to_i += Σ P_ij from_j."""
-    row_at, j, a, source, to = ints(table, 0), ints(table, 1), floats(table, 2), rows(table, 3), rows(table, 4)
     for i in range(begin, end):
         store4(to, i, add_row(load4(to, i), at(row_at, i), at(row_at, i + 1), j, a, source))
 
 
-@phase_kernel
-def apply_dense(table, begin, end, iteration):
+@phase_kernel(items="e")
+def apply_dense(begin, end, iteration, inverse: floats, r: rows, e: rows):
     """e = A⁻¹ r with the dense inverse of the coarsest level."""
-    inverse, r, e = floats(table, 0), rows(table, 1), rows(table, 2)
     n = r.shape[0]
     for i in range(begin, end):
         total = splat4(np.float32(0.0))
@@ -102,21 +94,20 @@ def apply_dense(table, begin, end, iteration):
         store4(e, i, total + second)
 
 
-@phase_kernel
-def add_prolonged_unless(table, begin, end, iteration):
-    """As `add_prolonged`, but nothing while trouble[0] is set."""
-    row_at, j, a, source, to = ints(table, 0), ints(table, 1), floats(table, 2), rows(table, 3), rows(table, 4)
-    if doubles(table, 5)[0] != 0.0:
+@phase_kernel(items="to")
+def add_prolonged_unless(
+    begin, end, iteration, row_at: ints, j: ints, a: floats, source: rows, to: rows, rejected: double
+):
+    """As `add_prolonged`, but nothing while rejected[0] is set."""
+    if rejected != 0.0:
         return
     for i in range(begin, end):
         store4(to, i, add_row(load4(to, i), at(row_at, i), at(row_at, i + 1), j, a, source))
 
 
-@phase_kernel
-def residual_of(table, begin, end, iteration):
+@phase_kernel(items="left")
+def residual_of(begin, end, iteration, row_at: ints, j: ints, a: floats, tie: floats, r: rows, e: rows, left: rows):
     """left = r - Y e, in differences: (Y e)_i = tie_i e_i + Σ a (e_i - e_j)."""
-    row_at, j, a, tie = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    r, e, left = rows(table, 4), rows(table, 5), rows(table, 6)
     for i in range(begin, end):
         ei = load4(e, i)
         total = load4(r, i) - at(tie, i) * ei

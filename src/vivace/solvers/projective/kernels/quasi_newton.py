@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import doubles, longs, phase_kernel, rows
+from ....backends.cpu.arguments import doubles, longs, phase_kernel, rows
 from ....backends.cpu.simd import lane4, load4, splat4, store4
 from .acceleration import BLOCK
 
@@ -30,10 +30,9 @@ def _total(v):
     return np.float64(lane4(v, 0)) + np.float64(lane4(v, 1)) + np.float64(lane4(v, 2))
 
 
-@phase_kernel
-def judge_blocks(table, begin, end, iteration):
+@phase_kernel(items="q")
+def judge_blocks(begin, end, iteration, q: rows, q_old: rows, r: rows, r_old: rows, partial: doubles):
     """r·d and r_old·d in blocks, d = q - q_old."""
-    q, q_old, r, r_old, partial = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3), doubles(table, 4)
     if iteration == 0:
         return
     for first in range(begin, end, BLOCK):
@@ -47,12 +46,11 @@ def judge_blocks(table, begin, end, iteration):
 
 
 @phase_kernel
-def judge(table, begin, end, iteration):
+def judge(begin, end, iteration, partial: doubles, state: doubles, settings: doubles, rejected: doubles):
     """Take the last step back if it raised the energy. `settings`: keep pairs from step to step; first scale.
 
-    `trouble`: set when it was a plain correction that raised it.
+    `rejected`: set when it was a plain correction that raised it.
     """
-    partial, state, settings, trouble = doubles(table, 0), doubles(table, 1), doubles(table, 2), doubles(table, 3)
     state[REJECTED] = 0.0
     if iteration == 0:
         state[SCALE] = settings[1]
@@ -69,14 +67,13 @@ def judge(table, begin, end, iteration):
         state[REJECTIONS] += 1.0
         if state[COUNT] == 0.0:
             state[SCALE] *= 0.5
-            trouble[0] = 1.0
+            rejected[0] = 1.0
         state[COUNT] = 0.0
 
 
-@phase_kernel
-def take_back(table, begin, end, iteration):
+@phase_kernel(items="q")
+def take_back(begin, end, iteration, q: rows, q_old: rows, r: rows, r_old: rows, state: doubles):
     """q = q_old and r = r_old, if the step was rejected."""
-    q, q_old, r, r_old, state = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3), doubles(table, 4)
     if state[REJECTED] == 0.0:
         return
     for i in range(begin, end):
@@ -84,16 +81,17 @@ def take_back(table, begin, end, iteration):
         store4(r, i, load4(r_old, i))
 
 
-@phase_kernel
-def pair_products(table, begin, end, iteration):
+@phase_kernel(items="q")
+def pair_products(
+    begin, end, iteration, q: rows, q_old: rows, r: rows, r_old: rows, e: rows, e_old: rows, s: rows, y: rows, u: rows,
+    partial: doubles, state: doubles, pressing: longs,
+):  # fmt: skip
     """Write the newest pair into its slot and make all products with it, in blocks.
 
     `pressing[1]`: contacts have renewed their forces (`contact.press_walls`): the problem is another, and pairs say
     nothing about it.
     """
-    q, q_old, r, r_old = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
-    e, e_old, s, y, u = rows(table, 4), rows(table, 5), rows(table, 6), rows(table, 7), rows(table, 8)
-    partial, state, pressed = doubles(table, 9), doubles(table, 10), longs(table, 11)[1] != 0
+    pressed = pressing[1] != 0
     if pressed:
         return
     n = q.shape[0]
@@ -134,21 +132,16 @@ def pair_products(table, begin, end, iteration):
 
 
 @phase_kernel
-def recursion(table, begin, end, iteration):
+def recursion(
+    begin, end, iteration, partial: doubles, state: doubles, sy: doubles, yu: doubles, weights: doubles, pressing: longs
+):
     """The two loops on numbers: weights of u and s in the direction."""
-    partial, state, sy, yu, weights = (
-        doubles(table, 0),
-        doubles(table, 1),
-        doubles(table, 2),
-        doubles(table, 3),
-        doubles(table, 4),
-    )
     memory = weights.shape[0] // 2
     columns = PRODUCTS * memory
     blocks = partial.shape[0] // columns
     count = int(state[COUNT])
     newest = int(state[NEWEST])
-    if longs(table, 5)[1] != 0:
+    if pressing[1] != 0:
         count = 0
         state[COUNT] = 0.0
     elif iteration > 0 and state[REJECTED] == 0.0:
@@ -197,12 +190,12 @@ def recursion(table, begin, end, iteration):
         weights[memory + i] = -(weights[i] - product / sy[i * memory + i])
 
 
-@phase_kernel
-def quasi_newton_step(table, begin, end, iteration):
+@phase_kernel(items="q")
+def quasi_newton_step(
+    begin, end, iteration, q: rows, q_old: rows, r: rows, r_old: rows, e: rows, e_old: rows, s: rows, u: rows,
+    state: doubles, weights: doubles,
+):  # fmt: skip
     """q += d; keep what the next iteration compares with."""
-    q, q_old, r, r_old = rows(table, 0), rows(table, 1), rows(table, 2), rows(table, 3)
-    e, e_old, s, u = rows(table, 4), rows(table, 5), rows(table, 6), rows(table, 7)
-    state, weights = doubles(table, 8), doubles(table, 9)
     n = q.shape[0]
     memory = weights.shape[0] // 2
     count, newest = int(state[COUNT]), int(state[NEWEST])

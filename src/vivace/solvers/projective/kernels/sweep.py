@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import floats, ints, phase_kernel, rows
+from ....backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
 from ....backends.cpu.simd import (
     at,
     dot4,
@@ -85,24 +85,24 @@ def residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j,
     return acc + second
 
 
-@phase_kernel
-def project_springs(table, begin, end, iteration):
+@phase_kernel(items="base")
+def project_springs(
+    begin, end, iteration, spring_at: ints, spring_j: ints, zeros: floats, spring_wl: floats, q: rows, constant: rows,
+    base: rows,
+):  # fmt: skip
     """base_i = constant_i + Σ_e w_e l_e d_e/|d_e|: the springs' projections at q, to be kept for some sweeps."""
-    spring_at, spring_j, zeros, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    q, constant, base = rows(table, 4), rows(table, 5), rows(table, 6)
     for i in range(begin, end):
         store4(base, i, add_springs(load4(constant, i), i, load4(q, i), spring_at, spring_j, zeros, spring_wl, q))
 
 
-@phase_kernel
-def sweep_sor(table, begin, end, iteration):
+@phase_kernel(items="q")
+def sweep_sor(
+    begin, end, iteration, spring_at: ints, spring_j: ints, spring_a: floats, spring_wl: floats, other_at: ints,
+    other_j: ints, other_a: floats, tie: floats, inverse: floats, base: rows, q: rows, square: floats, weights: floats,
+):  # fmt: skip
     """Gauss-Seidel over [begin, end) with relaxation from q^k: q ← q + ω_k r / Y_ii. Records |r|² as it goes.
 
     The last weight holds for all later sweeps."""
-    spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    other_at, other_j, other_a = ints(table, 4), ints(table, 5), floats(table, 6)
-    tie, inverse, base, q = floats(table, 7), floats(table, 8), rows(table, 9), rows(table, 10)
-    square, weights = floats(table, 11), floats(table, 12)
     omega = weights[min(iteration, weights.shape[0] - 1)]
     for i in range(begin, end):
         qi = load4(q, i)
@@ -111,13 +111,13 @@ def sweep_sor(table, begin, end, iteration):
         store4(q, i, qi + (omega * at(inverse, i)) * r)
 
 
-@phase_kernel
-def sweep_printed(table, begin, end, iteration):
+@phase_kernel(items="q")
+def sweep_printed(
+    begin, end, iteration, spring_at: ints, spring_j: ints, spring_a: floats, spring_wl: floats, other_at: ints,
+    other_j: ints, other_a: floats, tie: floats, inverse: floats, base: rows, q: rows, square: floats, omega: scalar,
+    older: rows,
+):  # fmt: skip
     """Gauss-Seidel with [fratarcangeli2016, Alg. 1, l. 7] to the letter: q^(k+1) ← ω (q̂ - q^(k-1)) + q^(k-1)."""
-    spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    other_at, other_j, other_a = ints(table, 4), ints(table, 5), floats(table, 6)
-    tie, inverse, base, q = floats(table, 7), floats(table, 8), rows(table, 9), rows(table, 10)
-    square, omega, older = floats(table, 11), floats(table, 12)[0], rows(table, 13)
     for i in range(begin, end):
         qi = load4(q, i)
         before = qi if iteration == 0 else load4(older, i)  # there is no q^(-1): the first sweep relaxes from q^0
@@ -127,13 +127,13 @@ def sweep_printed(table, begin, end, iteration):
         store4(q, i, before + omega * (qi + at(inverse, i) * r - before))
 
 
-@phase_kernel
-def sweep_jacobi(table, begin, end, iteration):
+@phase_kernel(items="square")
+def sweep_jacobi(
+    begin, end, iteration, spring_at: ints, spring_j: ints, spring_a: floats, spring_wl: floats, other_at: ints,
+    other_j: ints, other_a: floats, tie: floats, inverse: floats, base: rows, q: rows, square: floats, omega: scalar,
+    new: rows,
+):  # fmt: skip
     """Jacobi: every vertex from the last iterate, into another array."""
-    spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    other_at, other_j, other_a = ints(table, 4), ints(table, 5), floats(table, 6)
-    tie, inverse, base, q = floats(table, 7), floats(table, 8), rows(table, 9), rows(table, 10)
-    square, omega, new = floats(table, 11), floats(table, 12)[0], rows(table, 13)
     for i in range(begin, end):
         qi = load4(q, i)
         r = residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q)
@@ -141,13 +141,12 @@ def sweep_jacobi(table, begin, end, iteration):
         store4(new, i, qi + (omega * at(inverse, i)) * r)
 
 
-@phase_kernel
-def store_residual(table, begin, end, iteration):
+@phase_kernel(items="square")
+def store_residual(
+    begin, end, iteration, spring_at: ints, spring_j: ints, spring_a: floats, spring_wl: floats, other_at: ints,
+    other_j: ints, other_a: floats, tie: floats, base: rows, q: rows, square: floats, out: rows,
+):  # fmt: skip
     """r_i, to be solved for; also |r_i|²."""
-    spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    other_at, other_j, other_a = ints(table, 4), ints(table, 5), floats(table, 6)
-    tie, base, q = floats(table, 7), rows(table, 8), rows(table, 9)
-    square, out = floats(table, 10), rows(table, 11)
     for i in range(begin, end):
         qi = load4(q, i)
         r = residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q)

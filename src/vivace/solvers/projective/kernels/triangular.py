@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....backends.cpu.executor import floats, ints, longs, phase_kernel, rows
+from ....backends.cpu.arguments import count, floats, ints, longs, phase_kernel, rows
 from ....backends.cpu.simd import at, load4, splat4, store4
 
 
@@ -122,28 +122,29 @@ def _subtract_row(total, i, row_at, columns, lengths, value_at, values, x):
     return total - ((a + b) + c)
 
 
-@phase_kernel
-def substitute_forward(table, begin, end, iteration):
+@phase_kernel(items="task_at-1")
+def substitute_forward(
+    begin, end, iteration, row_at: ints, columns: ints, lengths: ints, value_at: longs, values: floats, b: rows,
+    x: rows, task_at: ints,
+):  # fmt: skip
     """L x = b, L with ones on its diagonal, for the rows of tasks [begin, end)."""
-    row_at, columns, lengths, value_at = ints(table, 0), ints(table, 1), ints(table, 2), longs(table, 3)
-    values, b, x, task_at = floats(table, 4), rows(table, 5), rows(table, 6), ints(table, 7)
     for i in range(at(task_at, begin), at(task_at, end)):
         store4(x, i, _subtract_row(load4(b, i), i, row_at, columns, lengths, value_at, values, x))
 
 
-@phase_kernel
-def scale_by(table, begin, end, iteration):
+@phase_kernel(items="x")
+def scale_by(begin, end, iteration, inverse: floats, x: rows):
     """x_i = x_i / d_i."""
-    inverse, x = floats(table, 0), rows(table, 1)
     for i in range(begin, end):
         store4(x, i, at(inverse, i) * load4(x, i))
 
 
-@phase_kernel
-def substitute_backward(table, begin, end, iteration):
+@phase_kernel(items="task_at-1")
+def substitute_backward(
+    begin, end, iteration, row_at: ints, columns: ints, lengths: ints, value_at: longs, values: floats, x: rows,
+    task_at: ints,
+):  # fmt: skip
     """Lᵀ x = x, in place, for the rows of tasks [begin, end)."""
-    row_at, columns, lengths, value_at = ints(table, 0), ints(table, 1), ints(table, 2), longs(table, 3)
-    values, x, task_at = floats(table, 4), rows(table, 6), ints(table, 7)
     first, last = at(task_at, begin), at(task_at, end)
     for back in range(last - first):
         i = last - 1 - back
@@ -158,25 +159,22 @@ def substitute_backward(table, begin, end, iteration):
 
 
 @phase_kernel
-def low_rank_weights(table, begin, end, iteration):
+def low_rank_weights(begin, end, iteration, rank: count, changed: ints, small: floats, x: rows, weights: rows):
     """t = C x at the changed vertices: Woodbury's correction, its small matrix first."""
-    count, changed, small = ints(table, 0)[0], ints(table, 1), floats(table, 2)
-    x, weights = rows(table, 3), rows(table, 4)
-    for i in range(count):
+    for i in range(rank):
         total = splat4(np.float32(0.0))
-        for k in range(count):
-            total += at(small, i * count + k) * load4(x, at(changed, k))
+        for k in range(rank):
+            total += at(small, i * rank + k) * load4(x, at(changed, k))
         store4(weights, i, total)
 
 
-@phase_kernel
-def low_rank_subtract(table, begin, end, iteration):
+@phase_kernel(items="x")
+def low_rank_subtract(begin, end, iteration, rank: count, spread: floats, x: rows, weights: rows):
     """x -= Z t."""
-    count, spread, x, weights = ints(table, 0)[0], floats(table, 1), rows(table, 2), rows(table, 3)
-    if count == 0:
+    if rank == 0:
         return
     for i in range(begin, end):
         total = load4(x, i)
-        for k in range(count):
-            total -= at(spread, i * count + k) * load4(weights, k)
+        for k in range(rank):
+            total -= at(spread, i * rank + k) * load4(weights, k)
         store4(x, i, total)
