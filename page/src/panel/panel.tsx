@@ -9,7 +9,7 @@ import { helpOpen } from "./deeds";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
 import { Overlay } from "./overlay";
-import { startPace } from "./pace";
+import { startThrottle } from "./throttle";
 import { PlotSection } from "./plots/section";
 import { startHistory } from "./plots/history";
 import { ReadoutSection } from "./readouts";
@@ -84,7 +84,7 @@ function Panel() {
 export function mountPanel(): void {
   startTheme();
   startSheet();
-  startPace();
+  startThrottle();
   startHistory();
   listen();
   render(<Overlay />, document.getElementById("overlay")!);

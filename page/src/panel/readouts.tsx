@@ -3,7 +3,7 @@
 import type { ViewData } from "../messages";
 import { Section } from "./fields";
 import { THIN, count, fixed, percent, sentence, short } from "./format";
-import { slowFrame, slowPace } from "./pace";
+import { slowFrame, slowPace } from "./throttle";
 
 interface Row {
   name: string;

@@ -3,7 +3,7 @@
 import { THIN, count, fixed } from "./format";
 import { home, reset, step, togglePause } from "./deeds";
 import { Home, Pause, Play, Reset, Step } from "./icons";
-import { slowFrame } from "./pace";
+import { slowFrame } from "./throttle";
 import { live, settings } from "./settings";
 
 function Gauge() {

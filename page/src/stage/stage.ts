@@ -10,14 +10,14 @@ import { Eye } from "./camera";
 import { Hands } from "./hands";
 import { divide, viewAt, viewports } from "./layout";
 import { LOOKS } from "./look";
-import { Pace, Sharpness } from "./pace";
+import { PaceMeter, Sharpness } from "./pace";
 import { rayThrough, type Hit } from "./picking";
 import { World } from "./world";
 
 const STILL = 2; // pixels of a still to one of CSS
 
 export class Stage {
-  readonly pace = new Pace();
+  readonly pace = new PaceMeter();
   readonly camera = new PerspectiveCamera(40, 1, 0.01, 100);
   readonly #canvas: HTMLCanvasElement;
   readonly #renderer: WebGLRenderer;
