@@ -68,7 +68,7 @@ def change_seen(viewer, name, value):
     until(lambda: getattr(viewer.session.settings, name) == value, what=f"{name} = {value}")
 
 
-# --- the hand --------------------------------------------------------------------------------------------------------
+# --- the pointer -----------------------------------------------------------------------------------------------------
 
 
 def test_a_corner_is_dragged_and_comes_back_to_rest(app, cloth):
@@ -303,18 +303,18 @@ def test_the_scene(app, tmp_path, cloth):
     assert scene.model.collisions is not None
 
 
-def test_a_take(app, tmp_path, cloth):
-    app.page.click("#take")
-    until(lambda: cloth.session.take.recording)
+def test_a_recording(app, tmp_path, cloth):
+    app.page.click("#record")
+    until(lambda: cloth.session.recording.active)
     app.frames(15)
-    app.page.click("#take")
-    until(lambda: not cloth.session.take.recording)
-    app.page.select_option("#take_format", "npz")
+    app.page.click("#record")
+    until(lambda: not cloth.session.recording.active)
+    app.page.select_option("#recording_format", "npz")
     with app.page.expect_download(timeout=60_000) as waiting:
-        app.page.click("#save_take")
-    path = tmp_path / "take.npz"
+        app.page.click("#save_recording")
+    path = tmp_path / "recording.npz"
     waiting.value.save_as(path)
-    assert np.load(path)["positions"].shape == (cloth.session.take.frames, RESOLUTION**2, 3)
+    assert np.load(path)["positions"].shape == (cloth.session.recording.frames, RESOLUTION**2, 3)
 
 
 # --- the rest --------------------------------------------------------------------------------------------------------

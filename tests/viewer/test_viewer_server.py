@@ -148,9 +148,9 @@ def test_another_host_name_is_refused(viewer):
 
 
 def test_files_need_the_token(viewer):
-    viewer.server._files["take.mp4"] = "video/mp4", b"film"
-    assert get(viewer, "/files/take.mp4")[0] == 403
-    assert get(viewer, f"/files/take.mp4?token={viewer.gate.token}")[1] == b"film"
+    viewer.server._files["recording.mp4"] = "video/mp4", b"film"
+    assert get(viewer, "/files/recording.mp4")[0] == 403
+    assert get(viewer, f"/files/recording.mp4?token={viewer.gate.token}")[1] == b"film"
     assert get(viewer, f"/files/other.mp4?token={viewer.gate.token}")[0] == 404
 
 
@@ -169,7 +169,7 @@ def test_a_flood_closes_its_own_socket_only(viewer):
         async with connect(address(viewer), max_size=None) as good, connect(address(viewer), max_size=None) as bad:
             with suppress(ConnectionClosed):
                 for _ in range(20_000):
-                    await bad.send('{"type": "release", "hand": 0, "order": 1}')
+                    await bad.send('{"type": "release", "pointer": 0, "order": 1}')
             assert await closed(bad) == 1008
             return await frames(good, 5)
 
@@ -212,7 +212,14 @@ def test_a_change_reaches_everybody(viewer):
 def test_what_a_client_held_falls_when_it_goes(viewer):
     async def work(socket):
         seen, _ = await frames(socket, 1)
-        grab = {"type": "grab", "hand": 0, "vertex": 70, "target": [0, 0.3, 0], "scene": seen[0]["scene"], "order": 1}
+        grab = {
+            "type": "grab",
+            "pointer": 0,
+            "vertex": 70,
+            "target": [0, 0.3, 0],
+            "scene": seen[0]["scene"],
+            "order": 1,
+        }
         await socket.send(json.dumps(grab))
         seen, _ = await frames(socket, 4)
         return seen[-1]["views"][0]["held"]
@@ -248,16 +255,16 @@ def test_the_scene_can_be_saved(viewer, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["npz", "gif"])
-def test_a_take_can_be_saved(viewer, tmp_path, form):
+def test_a_recording_can_be_saved(viewer, tmp_path, form):
     import numpy as np
 
     async def work(socket):
         await frames(socket, 1)
-        await socket.send(json.dumps({"type": "take", "on": True}))
+        await socket.send(json.dumps({"type": "set_recording", "on": True}))
         await frames(socket, 6)
-        await socket.send(json.dumps({"type": "take", "on": False}))
+        await socket.send(json.dumps({"type": "set_recording", "on": False}))
         await frames(socket, 2)
-        save = {"type": "save", "what": "take", "format": form, "eye": [1, 1, 2], "target": [0, 0, 0]}
+        save = {"type": "save", "what": "recording", "format": form, "eye": [1, 1, 2], "target": [0, 0, 0]}
         await socket.send(json.dumps(save))
         end = time.monotonic() + 90
         while time.monotonic() < end:
@@ -273,20 +280,20 @@ def test_a_take_can_be_saved(viewer, tmp_path, form):
     path = tmp_path / found["name"]
     path.write_bytes(body)
     if form == "npz":
-        take = np.load(path)
-        assert take["positions"].shape == (viewer.session.take.frames, 144, 3)
-        assert json.loads(str(take["settings"]))["scene"] == "tablecloth"
+        recording = np.load(path)
+        assert recording["positions"].shape == (viewer.session.recording.frames, 144, 3)
+        assert json.loads(str(recording["settings"]))["scene"] == "tablecloth"
     else:
         assert body[:4] == b"GIF8"
 
 
-def test_without_a_take_there_is_nothing_to_save(viewer):
+def test_without_a_recording_there_is_nothing_to_save(viewer):
     async def work(socket):
-        await socket.send(json.dumps({"type": "save", "what": "take", "format": "npz"}))
+        await socket.send(json.dumps({"type": "save", "what": "recording", "format": "npz"}))
         while True:
             _, others = await frames(socket, 1)
             for message in others:
                 if message["type"] == "notice":
                     return message["text"]
 
-    assert "no take" in in_client(viewer, work)
+    assert "no recording" in in_client(viewer, work)

@@ -95,7 +95,7 @@ def test_solver_is_exchanged_while_it_runs(told):
 
 
 def test_the_simulation_goes_on_while_a_solver_is_made(told):
-    """The state is that of the running simulation, not of the one in the workshop."""
+    """The state is that of the running simulation, not of the one in the background."""
     told.frames(30)
     before = sim_of(told).frames
     told.tell(m.Change(solver="pbd-coloured"))
@@ -197,12 +197,12 @@ def test_scenes_are_loaded_by_name_only(told, name):
     assert told.session.scene.name == "tablecloth"
 
 
-# --- hands -----------------------------------------------------------------------------------------------------------
+# --- pointers --------------------------------------------------------------------------------------------------------
 
 
-def pull(told, vertex, target, hand=0, client="1"):
+def pull(told, vertex, target, pointer=0, client="1"):
     scene = told.session.newest.backdrop.number if told.session.newest else 1
-    told.tell(m.Grab(hand, vertex, list(target), scene, told.order()), client)
+    told.tell(m.Grab(pointer, vertex, list(target), scene, told.order()), client)
 
 
 def test_a_grabbed_vertex_goes_where_it_is_pulled(told):
@@ -243,16 +243,16 @@ def test_a_patch_moves_as_a_whole(told):
     assert told.session.newest.views[0].held == (HALF_CLOTH,)
 
 
-def test_two_hands_and_two_clients(told):
+def test_two_pointers_and_two_clients(told):
     told.frames(2)
-    pull(told, HALF_CLOTH, [0, 0.2, 0], hand=0)
-    pull(told, HALF_CLOTH + 3, [0.3, 0.2, 0], hand=1)
+    pull(told, HALF_CLOTH, [0, 0.2, 0], pointer=0)
+    pull(told, HALF_CLOTH + 3, [0.3, 0.2, 0], pointer=1)
     pull(told, 140, [0.5, 0, 0.5], client="2")
     told.settle()
     assert set(sim_of(told).grabbed) == {HALF_CLOTH, HALF_CLOTH + 3, 140}
-    pull(told, 140, [0.5, 0, 0.5], hand=2)
+    pull(told, 140, [0.5, 0, 0.5], pointer=2)
     told.settle()
-    assert "another hand" in told.notices()[-1]
+    assert "another pointer" in told.notices()[-1]
     told.session.leave("1")
     told.settle()
     assert sim_of(told).grabbed == (140,)

@@ -3,7 +3,7 @@
 import { COLOUR_BY } from "../messages";
 import { theme } from "../store";
 import { categorical, ramp } from "../stage/colours";
-import { COLOUR_NAMES } from "./deeds";
+import { COLOUR_NAMES } from "./actions";
 import { Section } from "./fields";
 import { THIN, count, short } from "./format";
 import { slowFrame } from "./throttle";

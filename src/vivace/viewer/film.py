@@ -1,4 +1,4 @@
-"""A take as an animation, made in a process of its own: `python -m vivace.viewer.film TAKE OUT`.
+"""A recording as an animation, made in a process of its own: `python -m vivace.viewer.film RECORDING OUT`.
 
 The renderer has one context for a process, and drawing would hold up the physics thread. The process tells how far it
 is by lines "done total" on standard output.
