@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
@@ -14,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import __version__
-from ..errors import FileError, InputError, MissingExtraError, VivaceError
-from ..files import replacing
+from ..errors import InputError, MissingExtraError
+from ..files import writing
 from ..registry import Registry
 from .backends import DEFAULT_SIZE, Ground, Look, Size, ground_under, open_renderer
 from .camera import Camera, bounds_of
@@ -69,7 +68,7 @@ def save_picture(
     path = Path(path)
     if path.suffix.lower() != ".png":
         raise InputError(f"a picture is written as .png, not {path.suffix or 'a name without a suffix'!r} ({path})")
-    with _written(path) as temporary:
+    with writing(path) as temporary:
         with _open([positions], triangles, camera, size, options) as renderer:
             picture = renderer.draw(positions, colours)
         _write_png(temporary, picture, provenance(settings))
@@ -111,7 +110,7 @@ def save_animation(
         raise InputError("an animation needs at least one frame")
     if path.suffix.lower() == ".mp4":
         size = (size[0] - size[0] % 2, size[1] - size[1] % 2)
-    with _written(path) as temporary, _open(frames, triangles, camera, size, options) as renderer:
+    with writing(path) as temporary, _open(frames, triangles, camera, size, options) as renderer:
 
         def pictures() -> Pictures:
             for number, frame in enumerate(frames):
@@ -136,20 +135,6 @@ def _open(
     if options.get("ground", "auto") == "auto" and isinstance(frames, Sized):
         options = {**options, "ground": ground_under(*bounds_of(frames), camera, options.get("scenery"))}
     return open_renderer(triangles, camera, size=size, **options)
-
-
-@contextmanager
-def _written(path: Path) -> Iterator[Path]:
-    """As `replacing`, found out early for folders, and with a full disk or a failed encoder said plainly."""
-    if path.is_dir():
-        raise FileError(f"cannot write {path}: it is a folder; choose another name")
-    try:
-        with replacing(path) as temporary:
-            yield temporary
-    except VivaceError:
-        raise
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
 
 
 def _write_png(path: Path, picture: NDArray[np.uint8], comment: str) -> None:
