@@ -13,10 +13,10 @@ import numpy as np
 from .. import __version__
 from ..errors import InputError
 from ..files import replacing
-from ..pictures.camera import Camera
+from ..pictures import Camera, Film
 from ..scenes import Scene
 from ..simulation import Simulation
-from .film import Script, shoot_elsewhere
+from .film_process import write_in_process
 from .messages import Settings
 
 MOST_BYTES = 1 << 30  # of positions: seven minutes of the tablecloth
@@ -74,7 +74,8 @@ class Recording:
             _write_numbers(path, scene, frames, about)
         else:
             h = self.seconds / len(frames)
-            shoot_elsewhere(Script.of(scene, frames, h, camera, about, path.suffix), path, progress)
+            film = Film.of(scene.model, frames, h, view=scene.view, camera=camera, settings=about)
+            write_in_process(film, path, progress)
 
 
 def _write_numbers(path: Path, scene: Scene, frames: np.ndarray, about: dict[str, Any]) -> None:
