@@ -20,6 +20,7 @@ from vivace.kernels.team import (
     default_threads,
     doubles,
     floats,
+    helper_threads,
     ints,
     longs,
     phase_kernel,
@@ -271,6 +272,17 @@ def test_two_jobs_at_once_share_the_helpers():
     for thread in threads:
         thread.join(timeout=120)
     assert results == [True, True]
+
+
+def test_the_helpers_are_known():
+    """A job for n threads has n - 1 helpers; they stay, and are asked for by nothing but the list of them."""
+    before = helper_threads()
+    Job([Phase(step_forward, (np.zeros(400, np.int64),), 0, 400)], len(before) + 3).run()
+    after = helper_threads()
+    assert after[: len(before)] == before
+    assert len(after) == len(before) + 2
+    assert all(thread.is_alive() and thread.native_id is not None for thread in after)
+    assert threading.current_thread() not in after
 
 
 def test_check_threads():

@@ -122,6 +122,25 @@ def test_physics_that_leaves_no_time_is_not_preferred(monkeypatch):
     assert set(asked) == {2}
 
 
+def test_the_physics_and_its_helpers_are_preferred_and_nobody_else(monkeypatch):
+    """Threads are found in the team's own list: what somebody calls theirs does not matter."""
+    asked, end = set(), threading.Event()
+    helper, other = (threading.Thread(target=end.wait, name=name) for name in ("helper", "vivace-1"))
+    helper.start()
+    other.start()
+    monkeypatch.setattr(priority, "helper_threads", lambda: (helper,))
+    monkeypatch.setattr(priority.os, "SCHED_RR", 2, raising=False)
+    monkeypatch.setattr(priority.os, "sched_param", lambda p: p, raising=False)
+    monkeypatch.setattr(priority.os, "sched_setscheduler", lambda *a: asked.add(a[0]), raising=False)
+    try:
+        Preference().update(0.1)
+    finally:
+        end.set()
+        helper.join()
+        other.join()
+    assert asked == {helper.native_id, threading.get_native_id()}
+
+
 def test_without_the_right_nothing_happens(monkeypatch):
     def refuse(*_):
         raise PermissionError
