@@ -3,7 +3,7 @@
 Nothing heavy is loaded until something is drawn: matplotlib, Pillow and polyscope are imported where they are used.
 """
 
-from .animation import save_animation, save_picture
+from .animation import Film, save_animation, save_picture
 from .backends import RENDERERS, Look, Renderer, open_renderer
 from .camera import Camera, bounds_of
 from .palette import body_colours
@@ -21,6 +21,7 @@ from .scenery import Scenery
 __all__ = [
     "RENDERERS",
     "Camera",
+    "Film",
     "Look",
     "Panel",
     "Renderer",

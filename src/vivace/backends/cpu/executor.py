@@ -220,6 +220,7 @@ class Plan:
 # --- the helpers: Python threads that sleep until there is work, and work without the GIL -----------------------------
 
 _queues: list[SimpleQueue] = []
+_threads: list[threading.Thread] = []  # behind the queues
 _lock = threading.Lock()
 
 
@@ -236,15 +237,23 @@ def _helpers(count: int) -> list[SimpleQueue]:
             if len(_queues) < count:
                 queue: SimpleQueue = SimpleQueue()
                 me = len(_queues) + 1
-                threading.Thread(target=_serve, args=(me, queue), name=f"vivace-{me}", daemon=True).start()
+                thread = threading.Thread(target=_serve, args=(me, queue), name=f"vivace-{me}", daemon=True)
+                thread.start()
+                _threads.append(thread)
                 _queues.append(queue)
     return _queues[:count]
+
+
+def helper_threads() -> tuple[threading.Thread, ...]:
+    """The helpers that there are so far, for whoever says which threads go first. They live as long as the process."""
+    return tuple(_threads)
 
 
 def _forget_helpers() -> None:
     """A forked child has the queues but not the threads behind them."""
     global _lock
     _queues.clear()
+    _threads.clear()
     _lock = threading.Lock()
 
 
