@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from .. import __version__
+from .._version import __version__
 from ..bench import colour as colour_bench
 from ..bench import run as run_bench
 from ..bench.run_files import RUN_SUFFIXES, write_run

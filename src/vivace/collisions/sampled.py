@@ -192,7 +192,7 @@ def cache_folder() -> Path | None:
 
 
 def _cached(mesh: Mesh, spacing: float) -> Path | None:
-    from .. import __version__
+    from .._version import __version__
 
     folder = cache_folder()
     if folder is None:

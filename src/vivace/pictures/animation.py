@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import __version__
+from .._version import __version__
 from ..errors import InputError
 from ..files import writing
 from .backends import DEFAULT_SIZE, Ground, Look, Size, ground_under, open_renderer

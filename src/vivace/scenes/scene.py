@@ -12,7 +12,7 @@ from ..checks import check_time_step, is_number
 from ..errors import InputError, UnknownNameError, VivaceError
 from ..model.model import Model
 from ..registry import Registry
-from ..simulation.integrators import INTEGRATORS
+from ..simulation.motion import INTEGRATORS
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from ..solvers.projective.chebyshev import AUTO, Chebyshev

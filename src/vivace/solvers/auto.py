@@ -136,9 +136,9 @@ class Auto(Solver):
     def used(self) -> str:
         return self.name if self._solver is None else self._solver.name
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         assert self._solver is not None
-        self._solver.touch(contacts, previous, start)
+        self._solver.set_contacts(contacts, previous, start)
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         assert self._solver is not None

@@ -157,10 +157,17 @@ class Solver(ABC):
         """How many there are; None for solvers that do not colour."""
         return self.colouring.count if self.colouring else None
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         """The contacts of the next step, which began at `previous` and whose first guess is `start` (n, 4)."""
         if len(contacts):
             raise InputError(f"solver {self.name!r} does not know contacts; see docs/collisions.md for those that do")
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """What the next step needs of earlier ones to give the same bits: copies, by name. See `Simulation.state`."""
+        return {}
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:  # noqa: B027
+        """Go on with what `remembered` gave; `prepare` has been called."""
 
     def forget(self) -> None:  # noqa: B027
         """What was kept of earlier steps does not lead to the next: positions or velocities have been set."""

@@ -54,7 +54,7 @@ def _view(k: int, view: SimulationView, snapshot: Snapshot, precision: int, arra
         view.budget_ms,
         report.colours,
         report.contacts,
-        report.stuck,
+        report.corrected,
         report.note,
         [mean, largest],
         low.tolist(),

@@ -294,7 +294,7 @@ class ViewData:
     budget_ms: float | None
     colours: int | None
     contacts: int
-    stuck: int
+    corrected: int
     note: str
     stretch: list[float]
     low: list[float]

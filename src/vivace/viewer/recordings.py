@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
+from .._version import __version__
 from ..errors import InputError
 from ..files import replacing
 from ..pictures import Camera, Film

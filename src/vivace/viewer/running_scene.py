@@ -144,7 +144,7 @@ class RunningScene:
     def set_stiffness(self, value: float) -> None:
         model = self._model.stiffened(value)
         for sim in self.sims:
-            sim.exchange(model)
+            sim.replace_model(model)
         self._set(stiffness=value)
 
     def set_grab_radius(self, value: float) -> None:

@@ -24,7 +24,7 @@ from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from .. import __version__
+from .._version import __version__
 from ..errors import InputError, VivaceError
 from ..pictures.camera import Camera
 from ..scenes.writing import scene_text

@@ -176,11 +176,11 @@ class Chebyshev(Accelerated):
         self.system = system
         return self.positional.adapt(system)
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self.positional is not None:
-            self.positional.touch(contacts, previous, start)
+            self.positional.set_contacts(contacts, previous, start)
         else:
-            super().touch(contacts, previous, start)
+            super().set_contacts(contacts, previous, start)
 
     def wait(self) -> None:
         if self.positional is None:

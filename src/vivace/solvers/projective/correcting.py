@@ -207,7 +207,7 @@ class CorrectingSolver(Solver):
         self.system = system
         return self.corrector.adapt_correction(self.layout, weighed=self.weighs)
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self.layout is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         if len(contacts) and not self.corrector.follows_contacts:
@@ -215,10 +215,10 @@ class CorrectingSolver(Solver):
                 f"solver {self.name!r} cannot follow contacts, which change its matrix in every step; "
                 "take auto, multigrid, vivace or a position based solver"
             )
-        changed = self.layout.touch(contacts, previous, start, self.system)
+        changed = self.layout.set_contacts(contacts, previous, start, self.system)
         if self.layout.contacts is not None and self.layout.contacts.full:
             self.layout = self.layout.with_room_for(contacts)
-            self.layout.touch(contacts, previous, start, self.system)
+            self.layout.set_contacts(contacts, previous, start, self.system)
             self._plan_steps()
         elif changed and not self.corrector.adapt_correction(self.layout, weighed=self.weighs):
             self._plan_steps()
