@@ -90,6 +90,7 @@ class Controls(ABC):
         for name in ("positions", "velocities", "forces"):
             checked(name, getattr(value, name), (n, 3))
         grabs = self._grabs.restored(value.pinned, value.targets, value.grabbed.tolist(), value.homes)
+        self.prepare()  # without what is grabbed, as the simulation was before it was grabbed
         self._grabs = grabs
         self._hold()
         motion.q[:], motion.v[:] = as_rows(value.positions), as_rows(value.velocities)

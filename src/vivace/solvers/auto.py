@@ -128,6 +128,13 @@ class Auto(Solver):
         self.system = system
         return True
 
+    def remembered(self) -> dict[str, np.ndarray]:
+        return {} if self._solver is None else self._solver.remembered()
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        if self._solver is not None:
+            self._solver.recall(memory)
+
     @property
     def plan_key(self) -> object:
         return None if self._solver is None else self._solver.plan_key

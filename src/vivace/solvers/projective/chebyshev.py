@@ -142,6 +142,18 @@ class Chebyshev(Accelerated):
         self._expected = outcome.sweeps
         return outcome
 
+    def remembered(self) -> dict[str, np.ndarray]:
+        if self.system is None:
+            return {}
+        learnt = {"chebyshev.state": self._state.copy(), "chebyshev.expected": np.array(self._expected)}
+        return learnt | ({} if self.positional is not None else super().remembered())
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        if "chebyshev.state" in memory:
+            self._state[:], self._expected = memory["chebyshev.state"], int(memory["chebyshev.expected"])
+        if self.positional is None:
+            super().recall(memory)
+
     def largest_rho(self, iterations: int) -> float:
         """The ρ with which that many iterations leave at most a third of any mode, whatever its sign.
 

@@ -196,6 +196,14 @@ class CorrectingSolver(Solver):
         if self.layout is not None and self.corrector.has_more():
             self._plan_steps()
 
+    def remembered(self) -> dict[str, np.ndarray]:
+        contacts = None if self.layout is None else self.layout.contacts
+        return {} if contacts is None else contacts.remembered()
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        if self.layout is not None and self.layout.contacts is not None and "contacts.keys" in memory:
+            self.layout.contacts.recall(memory)
+
     def forget(self) -> None:
         if self.layout is not None and self.layout.contacts is not None:
             self.layout.contacts.forget()

@@ -128,6 +128,14 @@ class NewtonMultigrid(Solver):
         self._state, self._direction = state, d
         self._took = {what: deque([0], LATE) for what in ("look", "set up", "cycle")}  # ns
 
+    def remembered(self) -> dict[str, np.ndarray]:
+        contacts = None if self.layout is None else self.layout.contacts
+        return {} if contacts is None else contacts.remembered()
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        if self.layout is not None and self.layout.contacts is not None and "contacts.keys" in memory:
+            self.layout.contacts.recall(memory)
+
     def forget(self) -> None:
         if self.layout is not None and self.layout.contacts is not None:
             self.layout.contacts.forget()
