@@ -21,10 +21,10 @@ would take longer than the arithmetic.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...backends.cpu.addresses import double_at, float_at, long_at
 from ...backends.cpu.arguments import double, doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.compiling import compiled
 from ...backends.cpu.simd import at
 
 HALF_SPACE, ROUNDED, SAMPLES = 0, 1, 2
@@ -35,14 +35,14 @@ AIM = 0.99  # of the thickness: where Newton's steps to a convex collider lead, 
 LIPSCHITZ = 3**0.5  # of interpolated samples: along each axis they change no faster than distances do
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _half_space(fields, k, x, y, z):
     shape, o = fields[1], SHAPE * k
     nx, ny, nz, offset = double_at(shape, o), double_at(shape, o + 1), double_at(shape, o + 2), double_at(shape, o + 3)
     return nx * x + ny * y + nz * z - offset, nx, ny, nz, offset
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _rounded(fields, k, x, y, z):
     shape, o = fields[1], SHAPE * k
     cx, cy, cz, rounding = (
@@ -75,7 +75,7 @@ def _rounded(fields, k, x, y, z):
     return gap - rounding, nx, ny, nz, nx * cx + ny * cy + nz * cz + support
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _between(x, low, spacing, count):
     """The sample below x, how far x is beyond it (0 to 1), and how far x lies outside the grid (m)."""
     g = (x - low) / spacing
@@ -84,7 +84,7 @@ def _between(x, low, spacing, count):
     return i, inside - i, (g - inside) * spacing
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _samples(fields, k, x, y, z):
     """Trilinear; outside the grid, the value at its nearest point plus the distance to it."""
     sizes, shape, grid = fields
@@ -120,7 +120,7 @@ def _samples(fields, k, x, y, z):
     return value, px, py, pz, px * x + py * y + pz * z - value
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def field(fields, k, x, y, z):
     """Collider k at (x, y, z): its distance, the unit normal there, and the offset of its tangent plane n . x."""
     kind = long_at(fields[0], SIZES * k)
@@ -147,13 +147,13 @@ def evaluate(
 # --- one vertex, one collider: (whether there is a contact, normal, offset) ---------------------------------------
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _tangent(fields, k, x, y, z):
     _, nx, ny, nz, offset = field(fields, k, x, y, z)
     return True, nx, ny, nz, offset
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _meet_convex(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
     """Where the way from x to x + u comes closer than the thickness.
 
@@ -197,7 +197,7 @@ def _meet_convex(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
     return True, nx, ny, nz, offset
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _meet_samples(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
     """As above, for a body of any shape: steps as long as the distance allows [hart1996].
 
@@ -299,7 +299,7 @@ def gather(
             source += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def may_enter(sizes, shape, bounds, q, x, held):
     """Which vertices that are not held might be inside a collider somewhere on the way from q to x, by its bounds."""
     found, count = np.empty(q.shape[0], np.int32), 0
@@ -324,7 +324,7 @@ def may_enter(sizes, shape, bounds, q, x, held):
 # --- sampling a closed surface ------------------------------------------------------------------------------------
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _side(vertices, a, b, y, z):
     """On which side of the edge a -> b, seen along x, the line at (y, z) passes.
 
@@ -341,7 +341,7 @@ def _side(vertices, a, b, y, z):
     return -side if flip else side
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def count_crossings(vertices, triangles, low, spacing, crossings):
     """Add to `crossings` (z, y, x) where lines along x enter (+1) or leave (-1) the surface, at the next sample.
 
@@ -373,7 +373,7 @@ def count_crossings(vertices, triangles, low, spacing, crossings):
                 crossings[k, j, i] += -1 if total > 0.0 else 1
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _square_to_edge(ax, ay, az, bx, by, bz, x, y, z):
     ux, uy, uz, px, py, pz = bx - ax, by - ay, bz - az, x - ax, y - ay, z - az
     t = min(max((ux * px + uy * py + uz * pz) / (ux * ux + uy * uy + uz * uz), 0.0), 1.0)
@@ -381,14 +381,14 @@ def _square_to_edge(ax, ay, az, bx, by, bz, x, y, z):
     return px * px + py * py + pz * pz
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _beyond(ax, ay, az, bx, by, bz, nx, ny, nz, x, y, z):
     """Whether a point lies outside the edge a -> b of a triangle with normal n."""
     ux, uy, uz, px, py, pz = bx - ax, by - ay, bz - az, x - ax, y - ay, z - az
     return nx * (uy * pz - uz * py) + ny * (uz * px - ux * pz) + nz * (ux * py - uy * px) < 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def square_to_triangle(t, o, x, y, z):
     """Squared distance to the triangle whose corners are t[o:o + 9]: to its plane, or to an edge it lies beyond."""
     ax, ay, az = t[o], t[o + 1], t[o + 2]
