@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import ClassVar
 
@@ -125,6 +125,7 @@ class Solver(ABC):
     colouring: Colouring | None = None  # of the current system, for solvers that colour
     system: System | None = None  # the one `prepare` was last called for
     starts_anywhere: bool = True  # whether the first guess may be another than the prediction
+    wrappers: ClassVar[Mapping[str, type[Solver]]] = {}  # what accelerates it in its own way, by the accelerator's name
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
 
     @property
@@ -214,6 +215,9 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
         name, written = parse_solver(name)
         options = {**written, **options}
     cls = SOLVERS[name]
+    inner = options.get("inner")
+    if isinstance(inner, str):  # some solvers have a class of their own for what accelerates them
+        cls = SOLVERS[parse_solver(inner)[0]].wrappers.get(name, cls)
     known = set(options_of(cls))
     for key in options:
         if key not in known:
