@@ -4,8 +4,9 @@ Nothing heavy is loaded until something is drawn: matplotlib, Pillow and polysco
 """
 
 from .animation import Film, save_animation, save_picture
-from .backends import RENDERERS, Look, Renderer, open_renderer
+from .backends import RENDERERS, Look, Renderer
 from .camera import Camera, bounds_of
+from .opening import open_renderer
 from .palette import body_colours
 from .plots import (
     Panel,

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from .._version import __version__
 from ..errors import InputError
 from ..files import writing
-from .backends import DEFAULT_SIZE, Ground, Look, Size, ground_under, open_renderer
+from .backends import DEFAULT_SIZE, Ground, Look, Size
 from .camera import Camera, bounds_of
 from .film import Pictures, check_film, pace, write_film
+from .opening import ground_under, open_renderer
 from .palette import body_colours
 from .scenery import Scenery
 
