@@ -11,7 +11,8 @@ from vivace.backends.cpu.executor import Plan
 from vivace.constraints.kernels.rotation import nearest_rotation
 from vivace.solvers.projective.kernels import lattice as kernel
 from vivace.solvers.projective.kernels.lattice_cells import general_cells, planar_cells
-from vivace.solvers.projective.lattice_space import coefficients, features
+from vivace.solvers.projective.lattice_parts import features
+from vivace.solvers.projective.lattice_space import coefficients
 
 
 def run(kernel_, *arrays, count, threads=1, first=0, **options):
