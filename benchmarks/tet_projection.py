@@ -3,7 +3,7 @@
     python benchmarks/tet_projection.py [--mesh armadillo.msh] [--threads 2]
 
 Inside the update every vertex sees rotations of the newest positions, but each rotation is computed once for each of
-its four corners instead of once. Both share the four-at-a-time rotations of kernels/rotation.py.
+its four corners instead of once. Both share the four-at-a-time rotations of constraints/kernels/rotation.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 import vivace as vv
-from vivace.backends.cpu.arguments import Phase, floats, ints, phase_kernel, rows
+from vivace.backends.cpu.arguments import floats, ints, phase_kernel, rows
 from vivace.backends.cpu.executor import Plan
 from vivace.backends.cpu.simd import at, load4, store4
 from vivace.constraints.kernels.rotation import gradient, rotation, rotations4
@@ -25,14 +25,13 @@ from vivace.solvers import minimise
 from vivace.solvers.projective.vivace import Vivace
 
 
-@phase_kernel
-def sweep_projecting(table, begin, end, iteration):
+@phase_kernel(items="q")
+def sweep_projecting(
+    begin, end, iteration, other_at: ints, other_j: ints, other_a: floats, tie: floats, inverse: floats, constant: rows,
+    q: rows, weights: floats, tet_at: ints, tet: ints, corner: ints, vertices: ints, operator: floats,
+    stiffness: floats,
+):  # fmt: skip
     """One colour: r_i = k (c - q_i) + Σ a_j (q_j - q_i) + Σ_tets w Aᵀ R(newest), then q_i += ω r_i / Y_ii."""
-    other_at, other_j, other_a = ints(table, 0), ints(table, 1), floats(table, 2)
-    tie, inverse, constant, q = floats(table, 3), floats(table, 4), rows(table, 5), rows(table, 6)
-    weights = floats(table, 7)
-    tet_at, tet, corner = ints(table, 8), ints(table, 9), ints(table, 10)
-    vertices, operator, stiffness = ints(table, 11), floats(table, 12), floats(table, 13)
     omega = weights[min(iteration, weights.shape[0] - 1)]
     for i in range(begin, end):
         qi = load4(q, i)
@@ -74,18 +73,22 @@ def _share(t, k, r, operator, stiffness):
 def projecting_plan(solver: Vivace, threads: int) -> Plan:
     """The plan that sweeps with projections inside the vertex update, on the arrays of a prepared solver."""
     layout = solver.layout
-    vertices, operator, stiffness, _, _, q, _, _ = layout.local_phases[0].arrays
-    corners = vertices.reshape(-1, 4)
-    order = np.argsort(corners.ravel(), kind="stable")
-    tet, corner = (order // 4).astype(np.int32), (order % 4).astype(np.int32)
-    tet_at = np.concatenate([[0], np.cumsum(np.bincount(corners.ravel(), minlength=layout.n))]).astype(np.int32)
-    arrays = (
-        *layout.rows[4:],
-        *(layout.tie, layout.inverse, layout.constant, q, solver.weights(), tet_at, tet, corner),
-        *(vertices, operator, stiffness),
-    )
-    pointers = solver._pointers
-    return Plan([Phase(sweep_projecting, arrays, int(a), int(b)) for a, b in pairwise(pointers)], threads)
+    local = layout.local_phases[0].arrays
+    corners = local["vertices"].ravel()
+    order = np.argsort(corners, kind="stable")
+    arrays = {
+        **sweep_projecting.select(layout.swept),
+        "constant": layout.constant,
+        "weights": solver.weights(),
+        "tet_at": np.concatenate([[0], np.cumsum(np.bincount(corners, minlength=layout.n))]).astype(np.int32),
+        "tet": (order // 4).astype(np.int32),
+        "corner": (order % 4).astype(np.int32),
+        "vertices": local["vertices"],
+        "operator": local["operator"],
+        "stiffness": local["weights"],
+    }
+    ends = pairwise(solver._pointers.tolist())
+    return Plan([sweep_projecting.over(begin, end, **arrays) for begin, end in ends], threads)
 
 
 def main() -> None:

@@ -117,7 +117,7 @@ def test_there_are_no_cycles():
 
 
 def test_compilers_are_the_backends_business():
-    """Nothing in solvers imports Numba, nor does anything else but backends; kernels are written with what they offer."""
+    """Nothing but backends imports Numba: kernels are written with what these offer."""
     foreign = []
     for parts, file in modules():
         if room_of(parts) == "backends":

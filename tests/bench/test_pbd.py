@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from vivace import Budget, Cloth, InputError, Model, Simulation, mesh
-from vivace.backends.cpu.arguments import GRAIN, Phase
+from vivace.backends.cpu.arguments import GRAIN
 from vivace.backends.cpu.executor import Plan
 from vivace.bench import pbd
 from vivace.bench.run import WARM_UP
@@ -182,7 +182,7 @@ def test_copy_equals_slices(source, target, threads):
     """The target is the first rows of the source, and the sums add up to all others."""
     rows = np.arange(4 * source, dtype=np.float32).reshape(-1, 4) % 17
     out, sums = np.zeros((target, 4), np.float32), np.zeros((target // GRAIN + 1, 4), np.float32)
-    Plan([Phase(pbd.copy_rows, (rows, out, sums), 0, target)], threads).run()
+    Plan([pbd.copy_rows.over(0, target, source=rows, target=out, sums=sums)], threads).run()
     np.testing.assert_array_equal(out, rows[:target])
     np.testing.assert_array_equal(sums.sum(axis=0), rows[target:].sum(axis=0))  # small whole numbers: exact
 

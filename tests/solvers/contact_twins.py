@@ -16,6 +16,7 @@ SLACK = 32 * EPS32
 
 
 def run(kernel, arrays, begin, end, iterations=1, first=0):
+    """One thread over items [begin, end); `arrays` by the kernel's own names."""
     Plan([Phase(kernel, arrays, begin, end, serial=True)], 1).run(iterations, first=first)
 
 
@@ -80,15 +81,16 @@ class Walls:
         self.before[:, 3] = 0
         self.friction = np.sort(rng.uniform(0, 1, (self.m, 2)), axis=1)[:, ::-1].astype(np.float32).copy()
         self.impulses = np.zeros((self.m, 4), np.float32)
-        self.coefficients, self.recovery = np.zeros(1, np.float32), np.array([0.01], np.float32)
+        self.recovery = np.array([0.01], np.float32)
 
     @property
     def table(self):
-        given = (self.vertices, self.coefficients, self.planes, self.before, self.impulses, self.friction, self.q)
-        return (*given, self.recovery, self.starts)
+        """What `begin_walls`, `pull_walls` and the like share."""
+        return {"vertices": self.vertices, "planes": self.planes, "before": self.before, "q": self.q}
 
     def visit(self):
-        run(push_walls, self.table, 0, len(self.starts) - 1)
+        arrays = {**self.table, "impulses": self.impulses, "friction": self.friction, "starts": self.starts}
+        run(push_walls, arrays, 0, len(self.starts) - 1)
 
 
 def check_coulomb(impulses, planes, friction):
@@ -131,8 +133,14 @@ class Pairs:
 
     @property
     def table(self):
-        given = (self.corners.ravel(), self.a.ravel(), self.planes, self.before, self.impulses)
-        return (*given, self.friction.ravel(), self.q, self.recovery)
+        """What `begin_contacts`, `pull_contacts` and the like share."""
+        given = {"vertices": self.corners, "a": self.a, "planes": self.planes, "before": self.before}
+        return {**given, "q": self.q}
+
+    @property
+    def pushing(self):
+        """What kernels read that push."""
+        return {**self.table, "impulses": self.impulses, "friction": self.friction}
 
     def push(self, c, q, impulse):
         return push(self.z(q)[c], self.planes[c], self.before[c], impulse, *wide(self.friction[c]))

@@ -407,7 +407,7 @@ def test_contacts_of_a_colour_share_no_vertex(together):
         if phase.kernel.__name__ == "push_walls" or phase.serial:
             continue
         width = 4 if phase.kernel.__name__ == "push_contacts" else _width(solver, phase)
-        corners = phase.arrays[0].reshape(-1, width)[phase.begin : phase.end]
+        corners = phase.arrays["vertices"].reshape(-1, width)[phase.begin : phase.end]
         assert is_valid_constraint_colouring(corners, sim.model.n, np.zeros(len(corners), np.int32))
     if together:
         own = [group.vertices for group in sim.model.groups if group.kind.name != "pin"]
@@ -416,7 +416,7 @@ def test_contacts_of_a_colour_share_no_vertex(together):
 
 def _width(solver, phase):
     """Vertices of each constraint in a phase."""
-    return next(item.group.kind.vertices for item in solver.listed if item.vertices is phase.arrays[0])
+    return next(item.group.kind.vertices for item in solver.listed if item.vertices is phase.arrays["vertices"])
 
 
 @pytest.mark.parametrize("solver", ["pbd-coloured", "pbd-coloured:together=True", "pbd-jacobi", "pbd-vivace", "vivace"])

@@ -1,11 +1,12 @@
 """No sweep raises the energy, for any relaxation in (0, 2): with projections held fixed, and with the real ones."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from solvers.rounding import ENERGY_SCENES, U64, U, moving_frame, norms, rows, run, shifts, small_scene, sweep_slack
 from vivace import Budget, Model, Simulation, Wire
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.mesh import Mesh
 from vivace.scenes import make_scene
@@ -33,10 +34,8 @@ def frozen(system, frame):
         Plan(layout.local_phases, 1).run()
 
     def sweep(omega):
-        weights = np.array([omega], np.float32)
-        arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, weights)
-        ends = zip(solver._pointers[:-1], solver._pointers[1:], strict=True)
-        return Plan([Phase(sweep_sor, arrays, int(begin), int(end)) for begin, end in ends], 1)
+        arrays = {**layout.swept, "weights": np.array([omega], np.float32)}
+        return Plan([sweep_sor.over(int(begin), int(end), **arrays) for begin, end in pairwise(solver._pointers)], 1)
 
     return layout, sweep
 
@@ -237,8 +236,7 @@ def test_ramped_sweeps_follow_their_weights():
     layout = Layout(system, ramped.layout.order, 1)
     layout.load(rows(frame.start), rows(system.constant(frame)))
     for weight in ramped.weights()[:3]:
-        arrays = (*layout.rows, layout.tie, layout.inverse, layout.base, layout.q, layout.square, np.array([weight]))
-        Plan([Phase(sweep_sor, arrays, 0, layout.n, serial=True)], 1).run(1)
+        Plan([sweep_sor.over(0, layout.n, **layout.swept, weights=np.array([weight]), serial=True)], 1).run(1)
     out = np.zeros((system.n, 4), np.float32)
     layout.store(out)
     np.testing.assert_array_equal(run(ramped, system, frame, 3), out[:, :3])

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from vivace.backends.cpu.arguments import GRAIN, Phase, doubles, floats, ints, longs, phase_kernel, rows
+from vivace.backends.cpu.arguments import GRAIN, count, doubles, floats, ints, longs, phase_kernel, rows
 from vivace.backends.cpu.executor import (
     LONG_CHUNK,
     SMALLEST_CHUNK,
@@ -23,47 +23,42 @@ from vivace.errors import InputError
 THREADS = (1, 2, 3, 8)
 
 
-@phase_kernel
-def count_visits(table, begin, end, iteration):
+@phase_kernel(items="visits")
+def count_visits(begin, end, iteration, visits: ints, chunk: longs, when: longs):
     """visits[i] += 1, and note which chunk and which iteration did it."""
-    visits, chunk, when = ints(table, 0), longs(table, 1), longs(table, 2)
     for i in range(begin, end):
         visits[i] += 1
         chunk[i] = begin
         when[i] += iteration
 
 
-@phase_kernel
-def step_forward(table, begin, end, iteration):
+@phase_kernel(items="a")
+def step_forward(begin, end, iteration, a: longs):
     """a_i += 1"""
-    a = longs(table, 0)
     for i in range(begin, end):
         a[i] += 1
 
 
-@phase_kernel
-def look_at_all(table, begin, end, iteration):
+@phase_kernel(items="late")
+def look_at_all(begin, end, iteration, a: longs, late: longs):
     """late_i counts the a_j that are not yet, or no longer, at this iteration's value."""
-    a, late = longs(table, 0), longs(table, 1)
     for i in range(begin, end):
         for j in range(a.shape[0]):
             if a[j] != iteration + 1:
                 late[i] += 1
 
 
-@phase_kernel
-def pull(table, begin, end, iteration):
+@phase_kernel(items="to")
+def pull(begin, end, iteration, source: longs, to: longs, shift: count):
     """to_i = from_(i + shift mod n) + 1"""
-    source, to, shift = longs(table, 0), longs(table, 1), longs(table, 2)[0]
     n = source.shape[0]
     for i in range(begin, end):
         to[i] = source[(i + shift) % n] + 1
 
 
-@phase_kernel
-def add_in_order(table, begin, end, iteration):
+@phase_kernel(items="x")
+def add_in_order(begin, end, iteration, x: doubles, total: doubles, calls: ints):
     """total = (...((0·x_0 + 1)·x_1 + 1)...): an order-dependent reduction."""
-    x, total, calls = doubles(table, 0), doubles(table, 1), ints(table, 2)
     value = 0.0
     for i in range(begin, end):
         value = value * x[i] + 1.0
@@ -72,22 +67,14 @@ def add_in_order(table, begin, end, iteration):
 
 
 @phase_kernel
-def lower_monitor(table, begin, end, iteration):
+def lower_monitor(begin, end, iteration, monitor: doubles):
     """monitor = 10 - iteration"""
-    doubles(table, 0)[0] = 10.0 - iteration
+    monitor[0] = 10.0 - iteration
 
 
 @phase_kernel
-def read_views(table, begin, end, iteration):
+def read_views(begin, end, iteration, f: floats, d: doubles, i: ints, k: longs, r: rows, out: doubles):
     """Each kind of view writes what it sees of its own length and first value."""
-    f, d, i, k, r, out = (
-        floats(table, 0),
-        doubles(table, 1),
-        ints(table, 2),
-        longs(table, 3),
-        rows(table, 4),
-        doubles(table, 5),
-    )
     out[0], out[1], out[2], out[3] = f.shape[0], d.shape[0], i.shape[0], k.shape[0]
     out[4], out[5] = r.shape[0], r.shape[1]
     out[6], out[7], out[8], out[9], out[10] = f[1], d[1], i[1], k[1], r[1, 2]
@@ -96,7 +83,8 @@ def read_views(table, begin, end, iteration):
 def visits_plan(n, threads, begin=0, end=None):
     end = n if end is None else end
     arrays = np.zeros(n, np.int32), np.full(n, -1, np.int64), np.zeros(n, np.int64)
-    return Plan([Phase(count_visits, arrays, begin, end)], threads), arrays
+    visits, chunk, when = arrays
+    return Plan([count_visits.over(begin, end, visits=visits, chunk=chunk, when=when)], threads), arrays
 
 
 @pytest.mark.parametrize("threads", THREADS)
@@ -130,7 +118,7 @@ def test_chunks_are_cut_at_multiples_of_the_grain(threads, begin, end):
 def test_a_phase_sees_the_whole_phase_before_it(threads):
     """Phase 2 of iteration k finds every a_j = k + 1: all of phase 1 is done, and nobody has begun the next."""
     a, late = np.zeros(800, np.int64), np.zeros(800, np.int64)
-    plan = Plan([Phase(step_forward, (a,), 0, 800), Phase(look_at_all, (a, late), 0, 800)], threads)
+    plan = Plan([step_forward.over(0, 800, a=a), look_at_all.over(0, 800, a=a, late=late)], threads)
     assert plan.run(200) == 200
     assert (a == 200).all()
     assert not late.any()
@@ -141,7 +129,7 @@ def test_dependence_carries_over_many_iterations(threads):
     """b = P a + 1, c = P b + 1, a = P c + 1 with a cyclic shift P: a_i = 3 K after K iterations, for every i."""
     a, b, c = np.zeros((3, 1009), np.int64)
     shift = np.array([577], np.int64)
-    phases = [Phase(pull, (x, y, shift), 0, 1009) for x, y in ((a, b), (b, c), (c, a))]
+    phases = [pull.over(0, 1009, source=x, to=y, shift=shift) for x, y in ((a, b), (b, c), (c, a))]
     assert Plan(phases, threads).run(200) == 200
     assert (a == 600).all()
 
@@ -151,18 +139,18 @@ def test_a_serial_phase_is_one_chunk(threads):
     """An order-dependent sum has the same bits whatever the team, and is called once an iteration."""
     x = np.random.default_rng(0).uniform(0.5, 1.0, 5000)
     (alone, total), calls = np.zeros((2, 1)), np.zeros(1, np.int32)
-    Plan([Phase(add_in_order, (x, alone, calls), 0, 5000)], 1).run()
+    Plan([add_in_order.over(0, 5000, x=x, total=alone, calls=calls)], 1).run()
     calls[0] = 0
-    Plan([Phase(add_in_order, (x, total, calls), 0, 5000, serial=True)], threads).run(3)
+    Plan([add_in_order.over(0, 5000, x=x, total=total, calls=calls, serial=True)], threads).run(3)
     assert total[0] == alone[0]
     assert calls[0] == 3
 
 
 def test_views_have_the_type_and_length_of_their_arrays():
-    arrays = [np.arange(k + 2).astype(t) for k, t in enumerate((np.float32, np.float64, np.int32, np.int64))]
+    f, d, i, k = (np.arange(n + 2).astype(t) for n, t in enumerate((np.float32, np.float64, np.int32, np.int64)))
     four = np.arange(12, dtype=np.float32).reshape(3, 4)
     out = np.zeros(11)
-    Plan([Phase(read_views, (*arrays, four, out), 0, 1)], 1).run()
+    Plan([read_views.over(0, 1, f=f, d=d, i=i, k=k, r=four, out=out)], 1).run()
     assert out.tolist() == [2, 3, 4, 5, 3, 4, 1, 1, 1, 1, 6]
 
 
@@ -174,7 +162,7 @@ def test_a_deadline_in_the_past_leaves_one_iteration(threads):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_deadline_ends_a_job_that_nothing_else_would_end(threads):
+def test_a_deadline_ends_a_plan_that_nothing_else_would_end(threads):
     plan, (visits, _, _) = visits_plan(1000, threads)
     made = plan.run(2**31, deadline_ns=time.perf_counter_ns() + 5_000_000)
     assert 1 <= made < 2**31
@@ -185,16 +173,16 @@ def test_a_deadline_ends_a_job_that_nothing_else_would_end(threads):
 def test_the_monitor_stops_after_the_iteration_that_meets_it(threads):
     """monitor = 10 - k ≤ 3 first at k = 7: eight iterations."""
     monitor = np.array([1.0, 3.0])
-    visits = np.zeros(1000, np.int32), np.zeros(1000, np.int64), np.zeros(1000, np.int64)
-    phases = [Phase(count_visits, visits, 0, 1000), Phase(lower_monitor, (monitor,), 0, 1, serial=True)]
-    plan = Plan(phases, threads, monitor)
+    visits, (chunk, when) = np.zeros(1000, np.int32), np.zeros((2, 1000), np.int64)
+    counting = count_visits.over(0, 1000, visits=visits, chunk=chunk, when=when)
+    plan = Plan([counting, lower_monitor.over(0, 1, monitor=monitor, serial=True)], threads, monitor)
     assert plan.run(100) == 8
     assert plan.run(5) == 5
-    assert (visits[0] == 13).all()
+    assert (visits == 13).all()
 
 
 def test_a_monitor_that_is_not_a_number_does_not_stop():
-    plan = Plan([Phase(step_forward, (np.zeros(4, np.int64),), 0, 4)], 1, np.array([np.nan, 0.0]))
+    plan = Plan([step_forward.over(0, 4, a=np.zeros(4, np.int64))], 1, np.array([np.nan, 0.0]))
     assert plan.run(4) == 4
 
 
@@ -208,10 +196,10 @@ def test_nothing_to_do():
 def test_non_contiguous_arrays_are_refused():
     strided = np.zeros(20, np.int64)[::2]
     with pytest.raises(InputError, match="C-contiguous"):
-        Plan([Phase(step_forward, (strided,), 0, 10)], 1)
+        Plan([step_forward.over(0, 10, a=strided)], 1)
 
 
-def test_a_job_keeps_its_arrays():
+def test_a_plan_keeps_its_arrays():
     """Tables hold addresses: the arrays must outlive whoever made them."""
     plan, (visits, chunk, when) = visits_plan(500, 2)
     watched = visits.copy()
@@ -220,7 +208,7 @@ def test_a_job_keeps_its_arrays():
     gc.collect()
     plan.run(2)
     assert (visits == watched + 2).all()
-    assert any(visits is array for arrays, _ in held.values() for array in arrays)
+    assert any(visits is array for _, arrays, _ in held.values() for array in arrays)
 
 
 def finishes(target, *args):
@@ -233,13 +221,13 @@ def finishes(target, *args):
     return box[0]
 
 
-def test_many_small_jobs_back_to_back():
+def test_many_small_plans_back_to_back():
     """2000 plans of one iteration; half of them new, half run again."""
 
     def work():
         a = np.zeros(200, np.int64)
         for _ in range(1000):
-            plan = Plan([Phase(step_forward, (a,), 0, 200)], 2)
+            plan = Plan([step_forward.over(0, 200, a=a)], 2)
             plan.run()
             plan.run()
         return a
@@ -247,12 +235,12 @@ def test_many_small_jobs_back_to_back():
     assert (finishes(work) == 2000).all()
 
 
-def test_two_jobs_at_once_share_the_helpers():
+def test_two_plans_at_once_share_the_helpers():
     """Two Python threads, each with its own plan for three: results as if alone."""
 
     def work():
         a, late = np.zeros(400, np.int64), np.zeros(400, np.int64)
-        plan = Plan([Phase(step_forward, (a,), 0, 400), Phase(look_at_all, (a, late), 0, 400)], 3)
+        plan = Plan([step_forward.over(0, 400, a=a), look_at_all.over(0, 400, a=a, late=late)], 3)
         for _ in range(30):
             a[:] = 0
             assert plan.run(20) == 20
@@ -270,7 +258,7 @@ def test_two_jobs_at_once_share_the_helpers():
 def test_the_helpers_are_known():
     """A plan for n threads has n - 1 helpers; they stay, and are asked for by nothing but the list of them."""
     before = helper_threads()
-    Plan([Phase(step_forward, (np.zeros(400, np.int64),), 0, 400)], len(before) + 3).run()
+    Plan([step_forward.over(0, 400, a=np.zeros(400, np.int64))], len(before) + 3).run()
     after = helper_threads()
     assert after[: len(before)] == before
     assert len(after) == len(before) + 2

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from kernel_twins import EPS32, to_rows
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
-from vivace.collisions.kernels.hash_grid import grid_arrays
+from vivace.collisions.kernels.hash_grid import Grid
 from vivace.collisions.kernels.surface_boxes import (
     INFLATE,
     REACH,
@@ -38,12 +37,12 @@ class Features:
         self.settings[REACH], self.settings[THICKNESS] = 0.15, 0.1
         edges, s = self.corners[:, [0, -1]], to_rows(s)
         assert survey(self.q, s, np.arange(n, dtype=np.int32), edges, self.settings)
-        table = (self.q, s, self.settings, self.shifted, np.zeros(n, np.float32))
-        Plan([Phase(follow, table, 0, n)], 1).run()
-        self.drift, self.grid = np.full((count, 4), np.nan, np.float32), grid_arrays(count)
-        sizes = (self.corners, np.array([width], np.int64), self.drift)
-        self.table = (*self.grid, *sizes, self.q, self.shifted, self.settings)
-        Plan([Phase(bound, self.table, 0, count)], 2).run()
+        moving = {"q": self.q, "shifted": self.shifted, "settings": self.settings}
+        Plan([follow.over(0, n, s=s, motion=np.zeros(n, np.float32), **moving)], 1).run()
+        self.drift, self.grid = np.full((count, 4), np.nan, np.float32), Grid.of(count)
+        boxes = {"low": self.grid.low, "high": self.grid.high, "level": self.grid.level}
+        sizes = {"corners": self.corners, "width": np.array([width]), "drift": self.drift}
+        Plan([bound.over(0, count, **boxes, **sizes, **moving)], 2).run()
         self.moved = (self.shifted.astype(np.float64) - self.q)[self.corners, :3]  # (count, width, 3)
 
 
@@ -101,8 +100,8 @@ def test_boxes_hold_the_way(width):
     ways = np.concatenate([features.q[features.corners, :3], features.shifted[features.corners, :3]], axis=1)
     inflate = features.settings[INFLATE]
     slack = 2 * EPS32 * np.abs(ways).max()
-    np.testing.assert_allclose(features.grid[0][:, :3], ways.min(axis=1) - inflate, rtol=0, atol=slack)
-    np.testing.assert_allclose(features.grid[1][:, :3], ways.max(axis=1) + inflate, rtol=0, atol=slack)
+    np.testing.assert_allclose(features.grid.low[:, :3], ways.min(axis=1) - inflate, rtol=0, atol=slack)
+    np.testing.assert_allclose(features.grid.high[:, :3], ways.max(axis=1) + inflate, rtol=0, atol=slack)
     assert features.settings[TYPICAL_SIZE] > 2 * inflate
 
 
@@ -111,12 +110,27 @@ def test_drifts_in_the_order_of_the_grid(width):
     """Row i is that of feature order[i]; a triangle's spread has room for its planes: 1e-4 of its longest side."""
     features = Features(width, *random_way(width + 20))
     count = len(features.corners)
-    order = features.grid[7]
+    order = features.grid.order
     order[:] = np.random.default_rng(0).permutation(count)
     corners, drifts = np.zeros((count, width), np.int32), np.full((count, 4), np.nan, np.float32)
-    between = [(), tuple(np.zeros((2, count, 4), np.float32)), (np.zeros((5 * count, 4), np.float32),)][width - 1]
-    kernel = (arrange_vertices, arrange_edges, arrange_triangles)[width - 1]
-    Plan([Phase(kernel, (*features.table, corners, *between, drifts), 0, count)], 1).run()
+    given = {"order": order, "drift": features.drift, "drifts": drifts}
+    start, vector = np.zeros((2, count, 4), np.float32)
+    phase = {
+        1: lambda: arrange_vertices.over(0, count, used=features.corners, vertices=corners, **given),
+        2: lambda: arrange_edges.over(
+            *(0, count), edges=features.corners, q=features.q, ends=corners, start=start, vector=vector, **given
+        ),
+        3: lambda: arrange_triangles.over(
+            *(0, count),
+            **given,
+            triangles=features.corners,
+            q=features.q,
+            settings=features.settings,
+            corners=corners,
+            planes=np.zeros((5 * count, 4), np.float32),
+        ),
+    }[width]()
+    Plan([phase], 1).run()
     np.testing.assert_array_equal(corners, features.corners[order])
     np.testing.assert_array_equal(drifts[:, :3], features.drift[order, :3])
     room = drifts[:, 3].astype(np.float64) - features.drift[order, 3]

@@ -13,7 +13,6 @@ import pytest
 import kernel_twins as twins
 import vivace as vv
 from kernel_twins import EPS32, EPS64
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.constraints.kernels.local import gather, local_pass, project_pass
 from vivace.energy.system import row_sums
@@ -95,9 +94,9 @@ def random_table(k, r, count, m=220, n=50, seed=0):
 def run_local(kernel, table, threads=2):
     vertices, operator, weights, parameters, slots, q = table
     out = np.full((slots.size, 4), np.nan, np.float32)
-    sums = row_sums(operator.astype(np.float64)).astype(np.float32).ravel()
-    arrays = (*(a.ravel() for a in (vertices, operator, weights, parameters, slots)), q, out, sums)
-    Plan([Phase(kernel, arrays, 0, len(vertices))], threads).run()
+    sums = row_sums(operator.astype(np.float64)).astype(np.float32)
+    given = {"vertices": vertices, "operator": operator, "weights": weights, "parameters": parameters, "slots": slots}
+    Plan([kernel.over(0, len(vertices), **given, q=q, out=out, sums=sums)], threads).run()
     assert not out[:, 3].any()
     return out[slots][:, :, :3]
 
@@ -179,7 +178,7 @@ def test_gather():
     slot_at = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     shares = twins.to_rows(rng.standard_normal((slot_at[-1], 3)))
     constant, base = twins.to_rows(rng.standard_normal((300, 3))), np.full((300, 4), np.nan, np.float32)
-    Plan([Phase(gather, (slot_at, shares, constant, base), 0, 300)], 3).run()
+    Plan([gather.over(0, 300, slot_at=slot_at, shares=shares, constant=constant, base=base)], 3).run()
     for i in range(300):
         terms = np.concatenate([constant[i : i + 1], shares[slot_at[i] : slot_at[i + 1]]]).astype(np.float64)
         assert (np.abs(base[i] - terms.sum(axis=0)) <= len(terms) * EPS32 * np.abs(terms).sum(axis=0)).all()

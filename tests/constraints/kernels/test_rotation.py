@@ -232,8 +232,8 @@ def passed():
 
 
 def tables(layout):
-    vertices, operator, weights, _, slots, q, shares, _ = layout.local_phases[0].arrays
-    return vertices.reshape(-1, 4), operator.reshape(-1, 3, 4), weights, slots.reshape(-1, 4), q, shares
+    arrays = layout.local_phases[0].arrays
+    return tuple(arrays[name] for name in ("vertices", "operator", "weights", "slots", "q", "out"))
 
 
 def test_local_rotations_give_the_nearest_rotation(passed):

@@ -34,16 +34,16 @@ def test_four_at_once_agree_with_one_at_a_time(amplitude):
     rest = layout.system.model.mesh.vertices
     layout.q[:, :3] = rest + rng.standard_normal(rest.shape) * amplitude
     Plan([phase], 1).run()
-    vertices, operator, weights, _, slots, q, shares, _ = phase.arrays
-    a = operator.reshape(-1, 3, 4).astype(np.float64)
-    x = q[vertices.reshape(-1, 4), :3].astype(np.float64)
+    weights, slots, shares = (phase.arrays[name] for name in ("weights", "slots", "out"))
+    a = phase.arrays["operator"].astype(np.float64)
+    x = phase.arrays["q"][phase.arrays["vertices"], :3].astype(np.float64)
     z, p = np.einsum("mrk,mkc->mrc", a, x - x[:, :1]), np.empty((3, 3))
     size = np.abs(a).sum(axis=2).max() * np.abs(x - x[:, :1]).max()
     for t in range(len(z)):
         nearest_unimodular(z[t], p)
         expected = weights[t] * a[t].T @ p
         bound = 400 * EPS32 * float(weights[t]) * np.abs(a[t]).sum() * (1 + size)
-        assert np.abs(shares[slots.reshape(-1, 4)[t], :3] - expected).max() <= bound
+        assert np.abs(shares[slots[t], :3] - expected).max() <= bound
 
 
 def test_determinant_is_one():
@@ -53,12 +53,10 @@ def test_determinant_is_one():
     rest = layout.system.model.mesh.vertices
     layout.q[:, :3] = rest * [1.2, 0.9, 1.05] + rng.standard_normal(rest.shape) * 0.01
     Plan([phase], 1).run()
-    _, operator, weights, _, slots, _, shares, _ = phase.arrays
+    operator, weights, slots, shares = (phase.arrays[name] for name in ("operator", "weights", "slots", "out"))
     for t in range(len(weights)):
-        a = operator.reshape(-1, 3, 4)[t].astype(np.float64)
-        g = np.linalg.lstsq(
-            float(weights[t]) * a.T, shares[slots.reshape(-1, 4)[t], :3].astype(np.float64), rcond=None
-        )[0]
+        a, share = operator[t].astype(np.float64), shares[slots[t], :3].astype(np.float64)
+        g = np.linalg.lstsq(float(weights[t]) * a.T, share, rcond=None)[0]
         assert np.linalg.det(g) == pytest.approx(1.0, abs=1e-4)
 
 
@@ -68,7 +66,7 @@ def test_threads_change_nothing():
         layout, phase = volume_phase(threads)
         layout.q[:, :3] += np.random.default_rng(3).standard_normal((layout.n, 3)) * 0.03
         Plan([phase], threads).run()
-        results.append(phase.arrays[6].copy())
+        results.append(phase.arrays["out"].copy())
     for other in results[1:]:
         np.testing.assert_array_equal(other, results[0])
 

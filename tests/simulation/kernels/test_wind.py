@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kernel_twins import EPS32, to_rows
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.simulation.kernels.wind import blow, press
 
@@ -41,8 +40,8 @@ def test_press(unit, threads):
     wind, quarter = np.array([2.0, -1.0, 5.0]), 0.35
     force = np.full((M, 4), np.nan, np.float32)
     settings = np.array([*wind, unit, quarter], np.float32)
-    arrays = (triangles.ravel(), to_rows(q), to_rows(unit * v), lag.astype(np.float32), settings, force)
-    Plan([Phase(press, arrays, 0, M)], threads).run()
+    arrays = {"triangles": triangles, "q": to_rows(q), "v": to_rows(unit * v), "lag": lag.astype(np.float32)}
+    Plan([press.over(0, M, **arrays, settings=settings, force=force)], threads).run()
     expected, size = pressed(triangles, q, unit * v, lag, wind, unit, quarter)
     # u·n cancels: some thirty roundings of terms as large as u, and of sides as long as a triangle of little area
     x = q[triangles]
@@ -59,7 +58,8 @@ def test_press_of_nothing_is_nothing():
     triangles = np.array([0, 1, 3, 0, 0, 1, 0, 1, 2], np.int32)
     force, lag = np.full((3, 4), np.nan, np.float32), np.ones(3, np.float32)
     for wind in ((7, 0, -3), (1, 0, 2)):
-        Plan([Phase(press, (triangles, q, v, lag, np.array([*wind, 1, 1], np.float32), force), 0, 3)], 1).run()
+        settings = np.array([*wind, 1, 1], np.float32)
+        Plan([press.over(0, 3, triangles=triangles, q=q, v=v, lag=lag, settings=settings, force=force)], 1).run()
         assert not force.any()
 
 
@@ -67,10 +67,10 @@ def test_press_of_a_gale_is_what_stops_it():
     """lag F -> u·n for a wind without bounds: even where k is infinite in float32."""
     q = to_rows(np.array([[0.0, 0, 0], [0, 0, 1], [1, 0, 0]]))
     force, v = np.zeros((1, 4), np.float32), np.zeros((3, 4), np.float32)
-    lag = np.array([4.0], np.float32)
+    lag, triangles = np.array([4.0], np.float32), np.array([0, 1, 2], np.int32)
     for speed in (1e6, 1e30, -1e38):
         settings = np.array([0, speed, 0, 1, 1e4], np.float32)
-        Plan([Phase(press, (np.array([0, 1, 2], np.int32), q, v, lag, settings, force), 0, 1)], 1).run()
+        Plan([press.over(0, 1, triangles=triangles, q=q, v=v, lag=lag, settings=settings, force=force)], 1).run()
         assert force[0, 1] == pytest.approx(speed / 4, rel=1e-5)
 
 
@@ -84,8 +84,9 @@ def test_blow(threads):
     corners = [np.flatnonzero((triangles == i).any(axis=1)) for i in range(N)]
     starts = np.concatenate([[0], np.cumsum([len(c) for c in corners])]).astype(np.int32)
     total = np.full((N, 4), np.nan, np.float32)
-    arrays = (starts, np.concatenate(corners).astype(np.int32), to_rows(force[:M]), share.astype(np.float32))
-    Plan([Phase(blow, (*arrays, to_rows(acceleration[:N]), total), 0, N)], threads).run()
+    arrays = {"starts": starts, "incident": np.concatenate(corners).astype(np.int32), "force": to_rows(force[:M])}
+    arrays |= {"share": share.astype(np.float32), "acceleration": to_rows(acceleration[:N]), "total": total}
+    Plan([blow.over(0, N, **arrays)], threads).run()
     for i, listed in enumerate(corners):
         size = np.abs(acceleration[i]) + share[i] * np.abs(force[listed]).sum(axis=0)
         expected = acceleration[i] + share[i] * force[listed].sum(axis=0)

@@ -7,7 +7,6 @@ import pytest
 
 import vivace as vv
 from kernel_twins import EPS32, to_rows
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.simulation.kernels.motion import add_viscous, aim, predict, update
 from vivace.solvers.kernels.vectors import OFF, clear, copy_rows, load_rows, store_rows, watch
@@ -19,8 +18,8 @@ def random_rows(seed, scale=1.0):
     return to_rows(scale * np.random.default_rng(seed).standard_normal((N, 3)))
 
 
-def run(kernel, *arrays, n=N, threads=2, iterations=1):
-    Plan([Phase(kernel, arrays, 0, n)], threads).run(iterations)
+def run(kernel, n=N, threads=2, **arrays):
+    Plan([kernel.over(0, n, **arrays)], threads).run()
 
 
 @pytest.mark.parametrize("snap", [True, False])
@@ -33,7 +32,8 @@ def test_predict(snap):
     h, glide = 1 / 30, 0.9
     flight = np.array([glide * h, h, snap], np.float32)
     s, start, constant = np.full((3, N, 4), np.nan, np.float32)
-    run(predict, q, v, a, inertia, pin, target, s, start, constant, flight)
+    given = {"q": q, "v": v, "acceleration": a, "inertia": inertia, "pin": pin, "target": target}
+    run(predict, **given, s=s, start=start, constant=constant, travel=flight)
     q, v, a, target = (x.astype(np.float64) for x in (q, v, a, target))
     expected = q + glide * (h * v + h**2 * a)
     size = np.abs(q) + h * np.abs(v) + h**2 * np.abs(a)
@@ -55,10 +55,11 @@ def test_predict_is_the_frame_of_the_system():
     target[model.pinned, :3] = model.targets
     s, start, constant = np.zeros((3, N, 4), np.float32)
     flight = np.array([system.glide * system.h, system.h, 1.0], np.float32)
-    run(predict, q, v, a, system.inertia.astype(np.float32), pin, target, s, start, constant, flight)
+    given = {"inertia": system.inertia.astype(np.float32), "pin": pin, "target": target, "travel": flight}
+    run(predict, q=q, v=v, acceleration=a, s=s, start=start, constant=constant, **given)
     k = system.stiffness_off
-    factor = np.array([system.viscous], np.float32)
-    run(add_viscous, k.indptr, k.indices, k.data.astype(np.float32), np.zeros(N, np.float32), q, constant, factor)
+    rows = {"indptr": k.indptr, "indices": k.indices, "off": k.data.astype(np.float32), "tie": np.zeros(N, np.float32)}
+    run(add_viscous, **rows, q=q, constant=constant, factor=np.array([system.viscous], np.float32))
     wide = [x[:, :3].astype(np.float64) for x in (q, v, a)]
     frame = system.frame(*wide, model.targets)
     # h, h² and glide are rounded too: eight roundings; then the constant's sums and the row of K (20 neighbours)
@@ -77,7 +78,7 @@ def test_add_viscous():
     off = rng.standard_normal(indptr[-1]).astype(np.float32)
     q, constant, tie = random_rows(4), random_rows(5), rng.uniform(0, 3, N).astype(np.float32)
     before, factor = constant.astype(np.float64), np.array([2.5], np.float32)
-    run(add_viscous, indptr, indices, off, tie, q, constant, factor)
+    run(add_viscous, indptr=indptr, indices=indices, off=off, tie=tie, q=q, constant=constant, factor=factor)
     held = 2.5 * tie.astype(np.float64)[:, None] * q
     expected, size = before + held, np.abs(before) + np.abs(held)
     for i in range(N):
@@ -93,7 +94,7 @@ def test_update():
     new, q = random_rows(6), random_rows(7)
     v, rate = np.zeros((N, 4), np.float32), np.array([30.0], np.float32)
     expected = 30.0 * (new.astype(np.float64) - q)
-    run(update, new, q, v, rate)
+    run(update, new=new, q=q, v=v, rate=rate)
     assert np.array_equal(q, new)
     assert (np.abs(v - expected) <= 2 * EPS32 * np.abs(expected)).all()
 
@@ -106,8 +107,9 @@ def test_aim(parts):
     first, last = random_rows(20)[:40].copy(), random_rows(21)[:40].copy()
     target = np.full((N, 4), 7.0, np.float32)
     for k in range(parts):
-        table = vertices, first, last, target, np.array([parts], np.float32)
-        Plan([], 2, before=[Phase(aim, table, 0, 40)]).run_parts([1] * (k + 1), [None] * (k + 1))
+        table = {"vertices": vertices, "first": first, "last": last, "target": target}
+        aiming = aim.over(0, 40, **table, parts=np.array([parts], np.float32))
+        Plan([], 2, before=[aiming]).run_parts([1] * (k + 1), [None] * (k + 1))
         expected = first + (k + 1) / parts * (last.astype(np.float64) - first)
         assert (np.abs(target[vertices] - expected) <= 3 * EPS32 * (np.abs(first) + np.abs(last))).all()
     assert np.array_equal(np.delete(target, vertices, axis=0), np.full((N - 40, 4), 7.0))
@@ -115,7 +117,7 @@ def test_aim(parts):
 
 def test_clear():
     values = np.arange(10.0)
-    run(clear, values, n=6)
+    run(clear, values=values, n=6)
     assert values.tolist() == [0.0] * 6 + [6.0, 7.0, 8.0, 9.0]
 
 
@@ -124,12 +126,12 @@ def test_reordering_and_copying():
     order = np.random.default_rng(8).permutation(N).astype(np.int32)
     a, b = random_rows(9), random_rows(10)
     to_a, to_b, back, copy = np.zeros((4, N, 4), np.float32)
-    run(load_rows, order, a, b, to_a, to_b)
+    run(load_rows, order=order, a=a, b=b, to_a=to_a, to_b=to_b)
     assert np.array_equal(to_a, a[order])
     assert np.array_equal(to_b, b[order])
-    run(store_rows, order, to_a, back)
+    run(store_rows, order=order, a=to_a, to=back)
     assert np.array_equal(back, a)
-    run(copy_rows, b, copy)
+    run(copy_rows, a=b, to=copy)
     assert np.array_equal(copy, b)
 
 
@@ -137,7 +139,8 @@ def test_watch():
     """monitor = (Σ |r|², max(tolerance² Σ |r|² of the first iteration, what float32 resolves)), in float64."""
     square = np.random.default_rng(11).uniform(0, 1, N).astype(np.float32)
     monitor, tolerance, history = np.zeros(2), np.array([0.1, 0.0]), np.array([OFF, 7.0, 7.0])
-    plan = Plan([Phase(watch, (square, monitor, tolerance, history), 0, N, serial=True)], 1, monitor)
+    phase = watch.over(0, N, square=square, monitor=monitor, limits=tolerance, history=history, serial=True)
+    plan = Plan([phase], 1, monitor)
     assert plan.run(3) == 3
     total = float(square.sum(dtype=np.float64))
     assert monitor[0] == pytest.approx(total, rel=N * np.finfo(float).eps)
@@ -154,8 +157,8 @@ def test_watch_without_a_tolerance_records_and_never_stops():
     square = np.random.default_rng(12).uniform(0, 1, N).astype(np.float32)
     for left in (square, np.zeros_like(square), np.full_like(square, np.inf), np.full_like(square, np.nan)):
         monitor, history = np.array([1.0, 0.0]), np.zeros(1 + 2 * 3 + 1)
-        arrays = (left, monitor, np.zeros(2), history)
-        assert Plan([Phase(watch, arrays, 0, N, serial=True, every=2)], 1, monitor).run(10) == 10
+        arrays = {"square": left, "monitor": monitor, "limits": np.zeros(2), "history": history}
+        assert Plan([watch.over(0, N, **arrays, serial=True, every=2)], 1, monitor).run(10) == 10
         total = 0.0
         for value in left:
             total += float(value)

@@ -154,7 +154,7 @@ def matrices(model: Model, q: np.ndarray, cells: int = 16) -> tuple[np.ndarray, 
     r, x = np.zeros((system.n, 4), np.float32), np.zeros((space.nodes, 4), np.float32)
     phases = space.bind(solver.layout, r, x)
     Plan(phases[:3], 1).run()
-    u, size = phases[2].arrays[1], 3 * space.nodes
+    u, size = phases[2].arrays["u"], 3 * space.nodes
     slabs = np.zeros((size, size))
     for slab in space.slabs:
         n, at = 3 * slab[kernel.SIZE], 3 * slab[kernel.FIRST_NODE]

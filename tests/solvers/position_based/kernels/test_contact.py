@@ -69,8 +69,7 @@ def test_walls_begin_where_the_step_began():
     """before = x at the start; a gap that is violated there already is lowered to x + recovery: it heals in steps."""
     walls = Walls()
     planes = walls.planes.copy()
-    arrays = (*walls.table[:6], walls.previous, walls.recovery)
-    run(begin_walls, arrays, 0, walls.m)
+    run(begin_walls, {**walls.table, "q": walls.previous, "recovery": walls.recovery}, 0, walls.m)
     np.testing.assert_array_equal(walls.before[:, :3], walls.previous[walls.vertices, :3])
     along = np.einsum("mc,mc->m", wide(planes[:, :3]), wide(walls.previous[walls.vertices, :3]))
     expected = np.minimum(planes[:, 3], along + 0.01)
@@ -83,18 +82,26 @@ def test_walls_begin_where_the_step_began():
 # --- one vertex: closed forms -----------------------------------------------------------------------------------------
 
 
+def on_a_floor(q, normal, impulses, friction):
+    """The arrays of one vertex with a wall through the origin, where the step began."""
+    return {
+        "vertices": np.zeros(1, np.int32),
+        "planes": np.array([[*normal, 0]], np.float32),
+        "before": np.zeros((1, 4), np.float32),
+        "impulses": impulses,
+        "friction": np.array(friction, np.float32),
+        "q": q,
+        "starts": np.array([0, 1], np.int32),
+    }
+
+
 def slide(ahead, depth, static, kinetic, visits=1, turn=0.0):
     """Where a vertex ends that was on the floor at the origin and is predicted `ahead` of it and `depth` below."""
     c, s = np.cos(turn), np.sin(turn)
     x = np.array([c * ahead + s * depth, s * ahead - c * depth, 0.0])
     q = np.array([[*x, 1.0]], np.float32)
-    planes = np.array([[-s, c, 0, 0]], np.float32)
     impulses = np.zeros((1, 4), np.float32)
-    arrays = (
-        *(np.zeros(1, np.int32), np.zeros(1, np.float32), planes, np.zeros((1, 4), np.float32), impulses),
-        *(np.array([static, kinetic], np.float32), q, np.zeros(1, np.float32), np.array([0, 1], np.int32)),
-    )
-    run(push_walls, arrays, 0, 1, visits)
+    run(push_walls, on_a_floor(q, (-s, c, 0), impulses, (static, kinetic)), 0, 1, visits)
     return c * q[0, 0] + s * q[0, 1], -s * q[0, 0] + c * q[0, 1], impulses[0]
 
 
@@ -128,11 +135,7 @@ def test_what_rises_is_not_held():
 def test_a_push_is_taken_back_when_it_is_no_longer_needed():
     """N = 0.04 from the first visit; something lifts the vertex by 0.03: N falls to 0.01, and T with it."""
     q, impulses = np.array([[0.1, -0.04, 0, 1]], np.float32), np.zeros((1, 4), np.float32)
-    arrays = (
-        *(np.zeros(1, np.int32), np.zeros(1, np.float32), np.array([[0, 1, 0, 0]], np.float32)),
-        *(np.zeros((1, 4), np.float32), impulses, np.array([0.5, 0.5], np.float32), q),
-        *(np.zeros(1, np.float32), np.array([0, 1], np.int32)),
-    )
+    arrays = on_a_floor(q, (0, 1, 0), impulses, (0.5, 0.5))
     run(push_walls, arrays, 0, 1)
     np.testing.assert_allclose(q[0, :3], [0.1 - 0.02, 0, 0], atol=2 * EPS32)
     q[0, 1] += 0.03
@@ -151,7 +154,7 @@ def test_a_push_is_taken_back_when_it_is_no_longer_needed():
 def test_pairs_begin_where_the_step_began():
     pairs = Pairs()
     planes = pairs.planes.copy()
-    run(begin_contacts, (*pairs.table[:6], pairs.previous, pairs.recovery), 0, pairs.m)
+    run(begin_contacts, {**pairs.table, "q": pairs.previous, "recovery": pairs.recovery}, 0, pairs.m)
     z = pairs.z(pairs.previous)
     np.testing.assert_allclose(pairs.before[:, :3], z, rtol=0, atol=SLACK)
     expected = np.minimum(planes[:, 3], np.einsum("mc,mc->m", wide(planes[:, :3]), z) + 0.01)
@@ -165,7 +168,7 @@ def test_pairs_visit_by_visit():
     pushed = skipped = 0
     for c in [*range(pairs.m)] * 3:
         q, old = pairs.q.copy(), pairs.impulses[c].copy()
-        run(push_contacts, pairs.table, c, c + 1)
+        run(push_contacts, pairs.pushing, c, c + 1)
         corners, weight = pairs.corners[c], pairs.weight(c, q)
         apart = wide(pairs.planes[c, :3]) @ pairs.z(q)[c] >= pairs.planes[c, 3] and old[3] <= 0
         if weight == 0 or apart:
@@ -192,7 +195,7 @@ def test_pairs_conserve_momentum_and_open_their_gap():
     pairs.friction[:] = 0
     for c in range(pairs.m):
         q = pairs.q.copy()
-        run(push_contacts, pairs.table, c, c + 1)
+        run(push_contacts, pairs.pushing, c, c + 1)
         moved = (wide(pairs.q) - wide(q))[:, :3]
         size = np.abs(moved).max() + EPS32 * np.abs(q).max()
         np.testing.assert_allclose((moved / wide(q[:, 3:])).sum(axis=0), 0, atol=16 * EPS32 * (np.abs(q).max() + size))
@@ -204,12 +207,13 @@ def test_pairs_all_pinned_do_nothing():
     pairs = Pairs()
     pairs.q[:, 3] = 0
     q = pairs.q.copy()
-    run(push_contacts, pairs.table, 0, pairs.m)
+    run(push_contacts, pairs.pushing, 0, pairs.m)
     np.testing.assert_array_equal(pairs.q, q)
     np.testing.assert_array_equal(pairs.impulses, 0)
     slots = np.ones((4 * pairs.m, 4), np.float32)
     targets = np.arange(4 * pairs.m, dtype=np.int32)
-    run(push_contacts_apart, (*pairs.table, targets, slots, np.ones(pairs.n, np.float32)), 0, pairs.m)
+    apart = {**pairs.pushing, "targets": targets, "slots": slots, "shares": np.ones(pairs.n, np.float32)}
+    run(push_contacts_apart, apart, 0, pairs.m)
     np.testing.assert_array_equal(slots, 0)
     np.testing.assert_array_equal(pairs.impulses, 0)
 
@@ -220,9 +224,10 @@ def test_pairs_into_slots():
     shares = pairs.rng.uniform(0.1, 1, pairs.n).astype(np.float32)
     targets = pairs.rng.permutation(4 * pairs.m).astype(np.int32)
     slots, q = np.zeros((4 * pairs.m, 4), np.float32), pairs.q.copy()
+    apart = {**pairs.pushing, "targets": targets, "slots": slots, "shares": shares}
     for _ in range(3):
         old = pairs.impulses.copy()
-        run(push_contacts_apart, (*pairs.table, targets, slots, shares), 0, pairs.m)
+        run(push_contacts_apart, apart, 0, pairs.m)
         np.testing.assert_array_equal(pairs.q, q)
         for c in range(pairs.m):
             corners, weight = pairs.corners[c], pairs.weight(c, q)
@@ -246,8 +251,8 @@ def test_pairs_by_vertex():
     order = pairs.rng.permutation(pairs.n).astype(np.int32)
     shares, weights = pairs.rng.uniform(0.1, 0.6, pairs.n).astype(np.float32), np.array([1, 1.5], np.float32)
     impulses, moved = np.zeros((4 * pairs.m, 4), np.float32), np.zeros((pairs.n, 4), np.float32)
-    given = pairs.table
-    table = (*given[:4], impulses, *given[5:], order, starts, flat, moved, shares, weights)
+    table = {**pairs.pushing, "impulses": impulses, "order": order, "starts": starts, "incidences": flat}
+    table |= {"moved": moved, "shares": shares, "weights": weights}
     q = pairs.q.copy()
     for iteration, omega in enumerate([1.0, 1.5, 1.5]):
         old, moved[:] = impulses.copy(), 0.25

@@ -18,7 +18,7 @@ import pytest
 import kernel_twins as twins
 import vivace as vv
 from kernel_twins import EPS32
-from vivace.backends.cpu.arguments import GRAIN, Phase
+from vivace.backends.cpu.arguments import GRAIN
 from vivace.backends.cpu.executor import Plan
 from vivace.constraints import CONSTRAINTS, make_group
 from vivace.solvers.position_based.kernels.positional import (
@@ -174,12 +174,17 @@ class Case:
         missing, size = value.c + more, value.size + abs(more)
         return missing**2, 2 * self.slack * EPS32 * size * (abs(missing) + EPS32 * size) + 8 * EPS32 * missing**2
 
+    @property
+    def table(self):
+        """What every pass reads."""
+        given = {"vertices": self.vertices, "parameters": self.parameters, "operator": self.operator, "soft": self.soft}
+        return {**given, "q": self.q, "settings": self.settings}
+
     def in_place(self, begin, end, kernel=None):
-        arrays = (
-            *(self.vertices, self.vertices, self.parameters, self.soft, self.lambdas, self.q, self.q, self.settings),
-            *(self.soft, self.sums, self.operator),
-        )
-        Plan([Phase(kernel or self.kernel(), arrays, begin, end, serial=True)], 1).run()
+        kernel = kernel or self.kernel()
+        arrays = {**self.table, "targets": self.vertices, "out": self.q, "shares": self.soft}
+        arrays |= {"lambdas": self.lambdas, "sums": self.sums}
+        Plan([kernel.over(begin, end, serial=True, **kernel.select(arrays))], 1).run()
 
 
 @pytest.mark.parametrize("mode", list(MODES))
@@ -229,14 +234,12 @@ def test_into_slots(name, mode):
     slots, shares = np.zeros((case.m * case.k, 4), np.float32), case.rng.uniform(0.1, 0.5, case.n).astype(np.float32)
     targets = case.rng.permutation(case.m * case.k).astype(np.int32)
     case.settings[2] = 1
-    arrays = (
-        *(case.vertices, targets, case.parameters, case.soft, case.lambdas, case.q, slots, case.settings),
-        *(shares, case.sums, case.operator),
-    )
+    arrays = {**case.table, "targets": targets, "out": slots, "shares": shares}
+    arrays |= {"lambdas": case.lambdas, "sums": case.sums}
     q = case.q.copy()
     for _ in range(2):
         old = slots.copy()
-        Plan([Phase(case.kernel(), arrays, 0, case.m, serial=True)], 1).run()
+        Plan([case.kernel().over(0, case.m, serial=True, **arrays)], 1).run()
         np.testing.assert_array_equal(case.q, q)
         np.testing.assert_array_equal(case.lambdas, 0)
         for number in range(case.m):
@@ -259,12 +262,10 @@ def test_by_vertex(name, mode):
     order = case.rng.permutation(case.n).astype(np.int32)
     shares, weights = case.rng.uniform(0.2, 1, case.n).astype(np.float32), np.array([1.0, 1.5], np.float32)
     lambdas, moved, squares = np.zeros(len(flat), np.float32), np.zeros((case.n, 4), np.float32), np.zeros(case.n)
-    arrays = (
-        *(order, starts, flat, case.vertices, case.parameters, case.soft, lambdas, case.q, moved, case.settings),
-        *(shares, case.operator, weights),
-    )
-    visit = Plan([Phase(case.kernel(by_vertex=True), arrays, 0, case.n, serial=True)], 1)
-    apply = Plan([Phase(apply_steps, (order, moved, case.q, shares, squares, weights), 0, case.n, serial=True)], 1)
+    both = {"order": order, "moved": moved, "shares": shares, "weights": weights}
+    arrays = {**case.table, **both, "starts": starts, "incidences": flat, "lambdas": lambdas}
+    visit = Plan([case.kernel(by_vertex=True).over(0, case.n, serial=True, **arrays)], 1)
+    apply = Plan([apply_steps.over(0, case.n, q=case.q, squares=squares, serial=True, **both)], 1)
     for iteration, omega in enumerate([1.0, 1.5, 1.5]):  # the last of the weights holds for all later iterations
         q, old = case.q.copy(), lambdas.copy()
         visit.run(1, first=iteration)
@@ -449,7 +450,8 @@ def test_positions_come_and_go_with_their_inverse_mass():
     rng = np.random.default_rng(0)
     start, q = rng.normal(size=(37, 4)).astype(np.float32), np.zeros((37, 4), np.float32)
     inverse, out = rng.uniform(0, 1, 37).astype(np.float32), np.ones((37, 4), np.float32)
-    Plan([Phase(load_positions, (start, inverse, q), 0, 37), Phase(store_positions, (q, out), 0, 37)], 2).run()
+    loading = load_positions.over(0, 37, start=start, inverse=inverse, q=q)
+    Plan([loading, store_positions.over(0, 37, q=q, out=out)], 2).run()
     np.testing.assert_array_equal(q, np.column_stack([start[:, :3], inverse]))
     np.testing.assert_array_equal(out, np.column_stack([start[:, :3], np.zeros(37, np.float32)]))
 
@@ -460,8 +462,8 @@ def test_steps_are_gathered_from_slots():
     slot_at = np.concatenate([[0], np.cumsum(rng.integers(0, 5, 20))]).astype(np.int32)
     slots = rng.normal(size=(int(slot_at[-1]), 4)).astype(np.float32)
     step = np.ones((20, 4), np.float32)
-    phases = [Phase(clear_steps, (step,), 0, 20)] + 2 * [Phase(gather_steps, (slot_at, slots, step), 0, 20)]
-    Plan(phases, 1).run()
+    gathering = gather_steps.over(0, 20, slot_at=slot_at, slots=slots, step=step)
+    Plan([clear_steps.over(0, 20, step=step), gathering, gathering], 1).run()
     for v in range(20):
         own = slots[slot_at[v] : slot_at[v + 1], :3].astype(float)
         size = np.abs(own).sum() + 1e-30
@@ -473,7 +475,9 @@ def test_the_watch_sets_its_threshold_once():
     """monitor = (Σ C², tolerance² x the first Σ C²)."""
     totals, monitor, tolerance = np.array([3.0, 1.0]), np.array([1.0, 0.0]), np.array([0.1, 0.0])
     history = np.zeros(1 + 2 * 2)
-    plan = Plan([Phase(watch_violation, (totals, monitor, tolerance, history), 0, 2, serial=True)], 1)
+    arrays = {"totals": totals, "monitor": monitor, "limits": tolerance, "history": history}
+    watching = watch_violation.over(0, 2, serial=True, **arrays)
+    plan = Plan([watching], 1)
     plan.run(1, first=0)
     np.testing.assert_allclose(monitor, [4, 0.04])
     totals[:] = 0.5
@@ -481,7 +485,7 @@ def test_the_watch_sets_its_threshold_once():
     np.testing.assert_allclose(monitor, [1, 0.04])
     np.testing.assert_array_equal(history, [2, 0, 4, 1, 1])
     tolerance[0], totals[:] = 0.0, 0.0
-    plan = Plan([Phase(watch_violation, (totals, monitor, tolerance, history), 0, 2, serial=True)], 1, monitor)
+    plan = Plan([watching], 1, monitor)
     assert plan.run(5) == 5  # without a tolerance nothing is small enough
     np.testing.assert_array_equal(history, [2, 0, 4, 1, 1])
 

@@ -9,7 +9,6 @@ import scipy.sparse.linalg as spl
 from numpy.polynomial.chebyshev import chebval
 
 from kernel_twins import EPS32, blocks, to_rows
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.solvers.projective.kernels.acceleration import (
     ALPHA,
@@ -47,7 +46,8 @@ class Weights:
     def __init__(self, rho, delay=0, gamma=1.0, watch=False):
         self.state, self.partial = np.zeros(STATE_SIZE), np.zeros(2)
         self.settings = np.array([rho, delay, gamma, float(watch), gamma])
-        self._plan = Plan([Phase(chebyshev_weight, (self.partial, self.state, self.settings), 0, 1, serial=True)], 1)
+        own = {"partial": self.partial, "state": self.state, "settings": self.settings}
+        self._plan = Plan([chebyshev_weight.over(0, 1, **own, serial=True)], 1)
 
     def next(self, k, size=1.0):
         self.partial[:] = 0.25 * size, 0.75 * size  # it is added up from blocks
@@ -92,11 +92,11 @@ class Linear:
         self.b = to_rows(rng.standard_normal((n, 3)))
         self.q, self.r, self.e = (np.zeros((n, 4), np.float32) for _ in range(3))
         self.exact = spl.spsolve(self.matrix.tocsc(), self.b[:, :3].astype(np.float64))
-        unused, inverse = np.zeros(1, np.int32), (1 / self.diagonal).astype(np.float32)
-        scale = (unused, unused, unused, self.a, inverse, self.r, self.e, np.array([omega], np.float32))
+        self.rows = {"row_at": self.at, "j": self.j, "a": self.a, "tie": self.tie}
+        scale = {"inverse": (1 / self.diagonal).astype(np.float32), "omega": np.array([omega], np.float32)}
         self.jacobi = [
-            Phase(residual_of, (self.at, self.j, self.a, self.tie, self.b, self.q, self.r), 0, n),
-            Phase(scale_rows, scale, 0, n),
+            residual_of.over(0, n, **self.rows, r=self.b, e=self.q, left=self.r),
+            scale_rows.over(0, n, **scale, r=self.r, e=self.e),
         ]
 
     @property
@@ -108,10 +108,11 @@ def chebyshev_phases(problem, rho, delay=0, gamma=1.0, watch=False):
     state, partial = np.zeros(STATE_SIZE), np.zeros(blocks(problem.n))
     settings = np.array([rho, delay, gamma, float(watch), gamma])
     old, best = np.zeros((2, problem.n, 4), np.float32)
+    step = {"q": problem.q, "e": problem.e, "old": old, "best": best, "state": state, "settings": settings}
     return state, [
-        Phase(product_blocks, (problem.e, problem.r, partial, state), 0, problem.n, grain=BLOCK),
-        Phase(chebyshev_weight, (partial, state, settings), 0, 1, serial=True),
-        Phase(chebyshev_step, (problem.q, problem.e, old, best, state, settings), 0, problem.n),
+        product_blocks.over(0, problem.n, x=problem.e, y=problem.r, partial=partial, state=state, grain=BLOCK),
+        chebyshev_weight.over(0, 1, partial=partial, state=state, settings=settings, serial=True),
+        chebyshev_step.over(0, problem.n, **step),
     ]
 
 
@@ -145,7 +146,7 @@ def test_chebyshev_beats_the_plain_iteration_at_its_spectral_radius():
     rho = float(np.abs(np.linalg.eigvalsh(np.eye(n) - problem.matrix.toarray() / (root * root.T))).max())
     _, phases = chebyshev_phases(problem, rho)
     Plan([*problem.jacobi, *phases], 1).run(k)
-    Plan([*plain.jacobi, Phase(add_correction, (plain.q, plain.e), 0, n)], 1).run(k)
+    Plan([*plain.jacobi, add_correction.over(0, n, q=plain.q, e=plain.e)], 1).run(k)
     left = np.linalg.norm(root * problem.error) / np.linalg.norm(root * problem.exact)
     assert left <= 1 / chebyshev(k, 1 / rho) + 1e-5
     assert np.linalg.norm(root * plain.error) > 3 * np.linalg.norm(root * problem.error)
@@ -248,14 +249,13 @@ def conjugate_phases(problem):
     n = problem.n
     p, state = np.zeros((n, 4), np.float32), np.zeros(STATE_SIZE)
     one, two = np.zeros(blocks(n)), np.zeros(2 * blocks(n))
-    arrays = (problem.at, problem.j, problem.a, problem.tie, problem.r, p, two, state)
     return state, [
-        Phase(product_blocks, (problem.e, problem.r, one, state), 0, n, grain=BLOCK),
-        Phase(conjugate_weight, (one, state), 0, 1, serial=True),
-        Phase(conjugate_direction, (problem.e, p, state), 0, n),
-        Phase(conjugate_products, arrays, 0, n, grain=BLOCK),
-        Phase(conjugate_length, (two, state), 0, 1, serial=True),
-        Phase(conjugate_step, (problem.q, p, state), 0, n),
+        product_blocks.over(0, n, x=problem.e, y=problem.r, partial=one, state=state, grain=BLOCK),
+        conjugate_weight.over(0, 1, partial=one, state=state, serial=True),
+        conjugate_direction.over(0, n, e=problem.e, p=p, state=state),
+        conjugate_products.over(0, n, **problem.rows, r=problem.r, p=p, partial=two, state=state, grain=BLOCK),
+        conjugate_length.over(0, 1, partial=two, state=state, serial=True),
+        conjugate_step.over(0, n, q=problem.q, p=p, state=state),
     ]
 
 

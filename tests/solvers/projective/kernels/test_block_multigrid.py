@@ -4,19 +4,18 @@ import numpy as np
 import pytest
 
 from kernel_twins import EPS32, blocks, to_rows
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.energy.kernels.assemble import list_corners, sort_rows
-from vivace.solvers.kernels import contact
 from vivace.solvers.projective.kernels import block_contacts as contacts
 from vivace.solvers.projective.kernels import block_galerkin as galerkin
 from vivace.solvers.projective.kernels import block_multigrid as multigrid
-from vivace.solvers.projective.kernels.acceleration import ALPHA, BETA, OLD_PRODUCT, STATE_SIZE
+from vivace.solvers.projective.kernels import contact
+from vivace.solvers.projective.kernels.acceleration import ALPHA, BETA, BLOCK, OLD_PRODUCT, STATE_SIZE
 from vivace.solvers.projective.kernels.block_lists import corner_lists, loose_lists, mirrors, pair_lists, tie_lists
 
 
-def run(kernel, *arrays, count, threads=1, first=0, **options):
-    Plan([Phase(kernel, arrays, 0, count, **options)], threads).run(1, None, first)
+def run(kernel, items, *, threads=1, iteration=0, **arrays):
+    Plan([kernel.over(0, items, **arrays)], threads).run(1, first=iteration)
 
 
 def graph(n, chance, rng):
@@ -105,7 +104,7 @@ class Problem:
         self.slot_at = np.concatenate([[0], np.cumsum(rng.integers(0, 3, n))]).astype(np.int32)
         self.slots = (0.3 * rng.normal(size=(self.slot_at[-1], 4))).astype(np.float32)  # rows (u, s) of contacts
         self.slots[:, 3] = np.abs(self.slots[:, 3])
-        run(contacts.hold_ties, self.tie, self.slot_at, self.slots, self.ties, count=n)
+        run(contacts.hold_ties, n, tie=self.tie, slot_at=self.slot_at, slots=self.slots, ties=self.ties)
         self.factors = np.zeros((2 * n, 4), np.float32)
         if form == "turned":
             self.blocks = u.astype(np.float32)
@@ -117,21 +116,26 @@ class Problem:
             row = np.repeat(np.arange(n), np.diff(self.at))
             spring_at = np.concatenate([[0], np.cumsum(np.bincount(row[spring], minlength=n))]).astype(np.int32)
             still = np.bincount(row, np.where(spring, 0, self.blocks[:, 3]), minlength=n).astype(np.float32)
-            entry = np.flatnonzero(spring).astype(np.int32)
-            run(galerkin.factor_turned, spring_at, entry, self.blocks, self.ties, still, self.factors, count=n)
+            own = {"spring_at": spring_at, "entry": np.flatnonzero(spring).astype(np.int32), "still": still}
+            run(galerkin.factor_turned, n, **own, blocks=self.blocks, ties=self.ties, factors=self.factors)
         else:
             m = unturned(u)
             lean(self, m, rng)
             self.blocks = wrapped(m)
             self.pairs = unwrapped(self.blocks)
-            shift = np.zeros(1, np.float32)
-            run(galerkin.factor_wrapped, self.at, self.blocks, self.ties, self.factors, shift, count=n)
+            own = {"row_at": self.at, "tie_shift": np.zeros(1, np.float32)}
+            run(galerkin.factor_wrapped, n, **own, blocks=self.blocks, ties=self.ties, factors=self.factors)
         self.matrix = dense(self.at, self.j, self.pairs, symmetric(self.ties))
         self.r, self.e, self.left = (to_rows(rng.normal(size=(n, 3))) for _ in range(3))
-        self.arrays = (self.at, self.middle, self.j, self.blocks, self.factors, self.r, self.e, self.left)
+        self.arrays = {"row_at": self.at, "middle": self.middle, "j": self.j, "blocks": self.blocks}
+        self.arrays |= {"factors": self.factors, "r": self.r, "e": self.e, "left": self.left}
 
     def kernel(self, name):
         return getattr(multigrid, f"{name}_{self.form}")
+
+    def run(self, kernel, items=None, **more):
+        """With those of the own arrays that the kernel takes, and more."""
+        run(kernel, self.n if items is None else items, **{**kernel.select(self.arrays), **more})
 
 
 @pytest.fixture(params=["turned", "wrapped"])
@@ -169,8 +173,8 @@ def test_factors_of_a_sheet_stay_positive():
         u = u.astype(np.float32)
         factors, ties = np.zeros((2, 4), np.float32), np.zeros((2, 4), np.float32)
         ties[0, :3] = 1e-3
-        every, none = np.arange(6, dtype=np.int32), np.zeros(1, np.float32)
-        run(galerkin.factor_turned, np.array([0, 6], np.int32), every, u, ties, none, factors, count=1)
+        rows = {"spring_at": np.array([0, 6], np.int32), "entry": np.arange(6, dtype=np.int32), "blocks": u}
+        run(galerkin.factor_turned, 1, **rows, ties=ties, still=np.zeros(1, np.float32), factors=factors)
         true = 1e-3 * np.eye(3) + unturned(u).sum(axis=0)
         a, b, c = factors[0, :3].astype(np.float64)
         left = np.array([[1, 0, 0], [a, 1, 0], [b, c, 1]])
@@ -186,15 +190,15 @@ def test_sweeps(problem):
     blocked = np.kron(np.arange(n), np.ones(3)).astype(int)
     lower = np.where(blocked[:, None] >= blocked[None, :], problem.matrix, 0)
     upper = problem.matrix - lower
-    run(problem.kernel("forward"), *problem.arrays, count=n)
+    problem.run(problem.kernel("forward"))
     e = flat(problem.e)
     expected = np.linalg.solve(lower, flat(problem.r))
     close(lower @ e, flat(problem.r), lower, e)
     np.testing.assert_allclose(e, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
-    run(problem.kernel("left"), *problem.arrays, count=n)
+    problem.run(problem.kernel("left"))
     close(flat(problem.left), -upper @ e, upper, e)
     assert (problem.left[:, 3] == 0).all()
-    run(problem.kernel("backward"), *problem.arrays, count=n)
+    problem.run(problem.kernel("backward"))
     strict = np.where(blocked[:, None] > blocked[None, :], problem.matrix, 0)
     after = flat(problem.e)
     close((problem.matrix - strict) @ after, flat(problem.r) - strict @ e, problem.matrix, after)
@@ -211,8 +215,8 @@ def test_products(problem, touching):
         owner = np.repeat(np.arange(problem.n), np.diff(problem.slot_at))
         slot_at, slots = problem.slot_at, to_rows(np.einsum("kab,kb->ka", unturned(problem.slots), p[owner, :3]))
         full = problem.matrix
-    arrays = (problem.at, problem.j, problem.blocks, problem.tie, problem.r, p, hp, partial, slot_at, slots)
-    run(problem.kernel("product"), *arrays, count=problem.n)
+    arrays = {"tie": problem.tie, "p": p, "hp": hp, "partial": partial, "slot_at": slot_at, "slots": slots}
+    problem.run(problem.kernel("product"), **arrays)
     close(flat(hp), full @ flat(p), np.abs(full), np.abs(flat(p)))
     assert (hp[:, 3] == 0).all()
     scale = np.abs(flat(p)) @ np.abs(full) @ np.abs(flat(p))
@@ -224,13 +228,14 @@ def test_products(problem, touching):
 def test_the_coarsest_level(positive):
     """A x = r with factors; where the matrix has none, what a forward and a backward sweep make of it."""
     problem = Problem("wrapped", n=12)
-    n, size = problem.n, 3 * problem.n
+    size = 3 * problem.n
     if not positive:
         problem.ties[0::2, :3] = -50.0
-    lower, scales, room = np.zeros(size * size), np.zeros(size + 1), np.zeros(size)
-    run(multigrid.factor_dense, problem.at, problem.j, problem.blocks, problem.ties, lower, scales, room, count=1)
+    scales = np.zeros(size + 1)
+    own = {"lower": np.zeros(size * size), "scales": scales, "room": np.zeros(size)}
+    problem.run(multigrid.factor_dense, 1, ties=problem.ties, **own)
     assert scales[size] == float(positive)
-    run(multigrid.solve_dense, *problem.arrays[:7], lower, scales, room, count=1)
+    problem.run(multigrid.solve_dense, 1, **own)
     if positive:
         full = dense(problem.at, problem.j, problem.pairs, symmetric(problem.ties))
         expected = np.linalg.solve(0.5 * (full + full.T), flat(problem.r))
@@ -238,35 +243,36 @@ def test_the_coarsest_level(positive):
         return
     found, problem.e[:] = problem.e.copy(), 0
     for kernel in (multigrid.forward_wrapped, multigrid.backward_wrapped):
-        run(kernel, *problem.arrays, count=n)
+        problem.run(kernel)
     np.testing.assert_array_equal(found, problem.e)
 
 
 def test_conjugate_gradients_on_numbers():
     """α = p·r / p·Hp and β = z·r / (z·r of before); nothing is added where a product has the wrong sign."""
     state = np.zeros(STATE_SIZE)
-    run(multigrid.newton_weight, np.array([2.0, 1.0]), state, count=1)
+    run(multigrid.newton_weight, 1, partial=np.array([2.0, 1.0]), state=state)
     assert (state[BETA], state[OLD_PRODUCT], state[multigrid.BROKEN]) == (0, 3, 0)
-    run(multigrid.newton_length, np.array([1.0, 4.0, 1.0, 4.0]), state, count=1)
+    run(multigrid.newton_length, 1, partial=np.array([1.0, 4.0, 1.0, 4.0]), state=state)
     assert state[ALPHA] == 0.25
-    run(multigrid.newton_weight, np.array([0.5, 0.25]), state, count=1, first=1)
+    run(multigrid.newton_weight, 1, partial=np.array([0.5, 0.25]), state=state, iteration=1)
     assert state[BETA] == 0.25
     for lengths in ([1.0, -1.0], [-1.0, 1.0], [np.nan, 1.0], [1.0, 0.0]):
         state[multigrid.BROKEN] = 0
-        run(multigrid.newton_length, np.array(lengths), state, count=1)
+        run(multigrid.newton_length, 1, partial=np.array(lengths), state=state)
         assert (state[ALPHA], state[multigrid.BROKEN]) == (0, 1)
     q, q_old, d, left, p, hp = (to_rows(np.full((3, 3), float(k))) for k in range(6))
-    run(multigrid.newton_step, q, q_old, d, left, p, hp, state, count=3)
+    step = {"q": q, "q_old": q_old, "d": d, "left": left, "p": p, "hp": hp, "state": state}
+    run(multigrid.newton_step, 3, **step)
     assert (d == to_rows(np.full((3, 3), 2.0))).all()
     state[multigrid.BROKEN], state[ALPHA] = 0, 0.5
-    run(multigrid.newton_step, q, q_old, d, left, p, hp, state, count=3)
+    run(multigrid.newton_step, 3, **step)
     assert (d[:, :3] == 4).all()
     assert (left[:, :3] == 0.5).all()
     assert (q[:, :3] == 5).all()
-    run(multigrid.shorten, q, q_old, d, np.array([0.5], np.float32), count=3)
+    run(multigrid.shorten, 3, q=q, q_old=q_old, d=d, share=np.array([0.5], np.float32))
     assert (q[:, :3] == 3).all()
     d[:] = np.nan
-    run(multigrid.shorten, q, q_old, d, np.zeros(1, np.float32), count=3)
+    run(multigrid.shorten, 3, q=q, q_old=q_old, d=d, share=np.zeros(1, np.float32))
     np.testing.assert_array_equal(q, q_old)
 
 
@@ -296,8 +302,8 @@ def test_turned_springs():
     rest = rng.random(len(w)).astype(np.float32)
     entry = np.arange(len(w), dtype=np.int32)
     out = np.full((2 * len(w), 4), np.nan, np.float32)
-    arrays = (first, second, entry, entry + np.int32(len(w)), w, wl, rest, q, out)
-    run(galerkin.turn_springs, *arrays, count=len(w))
+    ends = {"first": first, "second": second, "entry": entry, "mirror": entry + np.int32(len(w))}
+    run(galerkin.turn_springs, len(w), **ends, w=w, wl=wl, rest=rest, q=q, blocks=out)
     np.testing.assert_array_equal(out[: len(w)], out[len(w) :])
     for e in range(len(w)):
         d = (q[first[e], :3] - q[second[e], :3]).astype(np.float64)
@@ -314,7 +320,7 @@ def test_change_of_the_springs_energy_is_exact(size):
     old = rng.normal(size=(10, 3))
     q_old, q = to_rows(old), to_rows(old + size * rng.normal(size=(10, 3)))
     partial = np.zeros(blocks(len(w)))
-    run(galerkin.turning_blocks, first, second, wl, q, q_old, partial, count=len(w))
+    run(galerkin.turning_blocks, len(w), first=first, second=second, wl=wl, q=q, q_old=q_old, partial=partial)
 
     def at(x):
         d = (x[first, :3] - x[second, :3]).astype(np.float64)
@@ -342,14 +348,15 @@ def test_forces_are_the_right_hand_sides_less_the_diagonal(corners):
     planes[:, :3] /= np.linalg.norm(planes[:, :3], axis=1, keepdims=True)
     planes[:, 3] = 0.5
     friction, w = np.tile(np.float32([0.5, 0.3]), m), rng.random(m).astype(np.float32)
-    slots, count = np.arange(m * corners, dtype=np.int32), np.array([m])
+    slots = np.arange(m * corners, dtype=np.int32)
     out = np.zeros((2, m * corners, 4), np.float32)
     pulls = (
         (contact.pull_contacts, contacts.contact_forces) if corners == 4 else (contact.pull_walls, contacts.wall_forces)
     )
     for kernel, to in zip(pulls, out, strict=True):
-        table = (vertices.ravel(), a.astype(np.float32).ravel(), planes, before, friction, w, slots, q, to, count)
-        run(kernel, *table, count=m)
+        table = {"vertices": vertices, "a": a.astype(np.float32), "planes": planes, "before": before}
+        table |= {"friction": friction, "weights": w, "slots": slots, "q": q, "out": to, "used": np.array([m])}
+        run(kernel, m, **kernel.select(table))
     size = (w[:, None] * np.abs(a) * np.abs(a).sum(axis=1, keepdims=True)).ravel()
     np.testing.assert_allclose(out[1], out[0] - size[:, None] * q[vertices.ravel()], rtol=0, atol=50 * EPS32)
     assert np.abs(out[1]).max() > 0
@@ -358,9 +365,9 @@ def test_forces_are_the_right_hand_sides_less_the_diagonal(corners):
 class Touching:
     """Contacts of one vertex or four, some apart, some that hold and some that slip; not all of the room is used."""
 
-    def __init__(self, corners, m=40, n=24, seed=4):
+    def __init__(self, corners, m=40, n=24, seed=4, unused=3):
         rng = self.rng = np.random.default_rng(seed)
-        self.corners, self.m, self.n, self.used = corners, m, n, m - 3
+        self.corners, self.m, self.n, self.used = corners, m, n, m - unused
         self.vertices = np.array([rng.choice(n, corners, replace=False) for _ in range(m)], np.int32)
         point, (t, r) = np.column_stack([np.ones(m), -rng.dirichlet(np.ones(3), m)]), rng.random((2, m))
         edges = np.column_stack([1 - t, t, r - 1, -r])
@@ -379,8 +386,13 @@ class Touching:
         self.slots = np.full((self.used * corners, 4), np.nan, np.float32)
         self.turned, self.count = np.full((m, 4), np.nan, np.float32), np.array([self.used])
 
-    def kernel(self, pair, wall):
-        return getattr(contacts, pair if self.corners == 4 else wall)
+    def run(self, pair, wall, **arrays):
+        """The kernel for pairs or for walls, with those of the own arrays that it takes, and others."""
+        kernel = getattr(contacts, pair if self.corners == 4 else wall)
+        own = {"vertices": self.vertices, "a": self.a, "planes": self.planes, "before": self.before}
+        own |= {"friction": self.friction, "weights": self.weights, "slots": self.places, "q": self.q}
+        own |= {"used": self.count, "turned": self.turned}
+        run(kernel, self.m, **{**kernel.select(own), **arrays})
 
     def z(self, q):
         """Σ a_k x_k, (m, 3)"""
@@ -391,9 +403,7 @@ class Touching:
         return planes[:, 3] - np.einsum("mc,mc->m", planes[:, :3], self.z(q))
 
     def turn(self):
-        given = (self.vertices.ravel(), self.a.ravel(), self.planes, self.before, self.friction, self.weights)
-        table = (*given, self.places, self.q, self.slots, self.count, self.turned)
-        run(self.kernel("turn_contacts", "turn_walls"), *table, count=self.m)
+        self.run("turn_contacts", "turn_walls", out=self.slots)
 
     def curvature(self):
         """w [n nᵀ + t (I - n nᵀ)] of those that are used, and what they do."""
@@ -445,7 +455,7 @@ def test_ties_lie_above_the_contacts(touching):
     """T_i = tie_i I + Σ |a_k| Σ|a_l| C of the corners at vertex i, and T - tie I - Σ a_k a_l C is semidefinite."""
     tie, ties = touching.rng.random(touching.n).astype(np.float32), np.full((2 * touching.n, 4), np.nan, np.float32)
     touching.turn()
-    run(contacts.hold_ties, tie, touching.slot_at, touching.slots, ties, count=touching.n)
+    run(contacts.hold_ties, touching.n, tie=tie, slot_at=touching.slot_at, slots=touching.slots, ties=ties)
     expected, a = tie[:, None, None] * np.eye(3), np.abs(touching.a).astype(np.float64)
     for c, own in enumerate(touching.curvature()[0]):
         for k, v in enumerate(touching.vertices[c]):
@@ -465,7 +475,8 @@ def test_ties_without_contacts():
     """T_i = tie_i I."""
     tie = np.random.default_rng(0).random(9).astype(np.float32)
     ties = np.full((18, 4), np.nan, np.float32)
-    run(contacts.hold_ties, tie, np.zeros(10, np.int32), np.full((1, 4), np.nan, np.float32), ties, count=9)
+    slots = np.full((1, 4), np.nan, np.float32)
+    run(contacts.hold_ties, 9, tie=tie, slot_at=np.zeros(10, np.int32), slots=slots, ties=ties)
     np.testing.assert_array_equal(symmetric(ties), tie[:, None, None] * np.eye(3))
     assert (ties[:, 3] == 0).all()
 
@@ -474,8 +485,7 @@ def test_products_of_contacts(touching):
     """Slots of vertex i add up to Σ_l a_k a_l C p_l: the contacts' part of H p, four vertices coupled."""
     touching.turn()
     p, out = to_rows(touching.rng.normal(size=(touching.n, 3))), np.full_like(touching.slots, np.nan)
-    table = (touching.vertices.ravel(), touching.a.ravel(), touching.places, p, out, touching.count, touching.turned)
-    run(touching.kernel("contact_products", "wall_products"), *table, count=touching.m)
+    touching.run("contact_products", "wall_products", p=p, out=out)
     matrix = touching.matrix()
     ends = touching.slot_at
     found = np.array([out[ends[i] : ends[i + 1], :3].sum(axis=0, dtype=np.float64) for i in range(touching.n)])
@@ -483,13 +493,15 @@ def test_products_of_contacts(touching):
     assert (out[:, 3] == 0).all()
     if touching.corners == 4:  # nothing where all move alike
         p[:, :3] = [1, 2, 3]
-        run(contacts.contact_products, *table, count=touching.m)
+        touching.run("contact_products", "wall_products", p=p, out=out)
         assert np.abs(out).max() <= 10 * EPS32 * touching.weights.max()
 
 
-def test_gains_of_contacts(touching):
+@pytest.mark.parametrize("corners", [1, 4], ids=["walls", "pairs"])
+def test_gains_of_contacts(corners):
     """-(f + f_old)·(z - z_old)/2 - w (δ⁺² - δ_old⁺²)/2, f = w δ⁺ n: of what opens or closes, nothing of the rest."""
-    q_old, grain = touching.q, 8
+    touching = Touching(corners, m=3 * BLOCK - 20, unused=BLOCK + 7)
+    q_old = touching.q
     q = (q_old + 0.7 * touching.rng.normal(size=q_old.shape)).astype(np.float32)
     w, normals = touching.weights.astype(np.float64), touching.planes[:, :3].astype(np.float64)
     new, old = touching.depth(q), touching.depth(q_old)
@@ -501,19 +513,17 @@ def test_gains_of_contacts(touching):
     assert (expected[kinds == 1] > 0).all()
     assert (expected[kinds == 2] < 0).all()
     expected[touching.used :] = 0
-    kernel, size = touching.kernel("contact_gains", "wall_gains"), -(-touching.m // grain)
     results = []
     for threads in (1, 2):
-        partial = np.full(size + 1, np.nan)
-        table = (touching.vertices.ravel(), touching.a.ravel(), touching.planes, touching.weights, q, q_old)
-        table = (*table, touching.count, partial, np.array([grain], np.int32))
-        run(kernel, *table, count=touching.m + grain, threads=threads, grain=grain)
+        partial = np.full(blocks(touching.m), np.nan)
+        more = {"threads": threads, "grain": BLOCK}
+        touching.run("contact_gains", "wall_gains", q=q, q_old=q_old, partial=partial, **more)
         results.append(partial)
     np.testing.assert_array_equal(*results)
-    assert partial[size] == 0  # room that no contact uses
+    assert (partial != 0).tolist() == [True, True, False]  # the last is room that no contact uses
     rounding = 16 * EPS32 * w * (np.abs(new) + np.abs(old))
-    sums, atol = (np.add.reduceat(part, range(0, touching.m, grain)) for part in (expected, rounding))
-    assert (np.abs(partial[:size] - sums) <= atol).all()
+    sums, atol = (np.add.reduceat(part, range(0, touching.m, BLOCK)) for part in (expected, rounding))
+    assert (np.abs(partial - sums) <= atol).all()
 
 
 def tetrahedra(m=5, n=9, seed=3):
@@ -530,7 +540,7 @@ def test_blocks_of_tetrahedra():
     m, n = len(vertices), 9
     q = to_rows(rng.normal(size=(n, 3)))
     shares, normals = to_rows(rng.normal(size=(4 * m, 3))), np.zeros((4 * m, 4), np.float32)
-    run(galerkin.volume_normals, vertices.ravel(), a.ravel(), w, q, normals, count=m)
+    run(galerkin.volume_normals, m, vertices=vertices, operator=a, weights=w, q=q, normals=normals)
     expected = np.zeros((n, n, 3, 3))
     for t in range(m):
         f = (a[t].astype(np.float64) @ q[vertices[t], :3]).T
@@ -551,8 +561,10 @@ def test_blocks_of_tetrahedra():
     places = np.arange(4 * m, dtype=np.int32).reshape(m, 4)
     strain = corner_lists(at, j, vertices, places, 0.5 / w)
     volume = corner_lists(at, j, vertices, places, np.zeros(m, np.float32))[:3]
-    arrays = (at, middle, j, mirror, none, none, none, q, out, *strain, shares, *volume, normals)
-    run(galerkin.wrap_entries, *arrays, count=n)
+    arrays = {"row_at": at, "middle": middle, "j": j, "mirror": mirror, "rest": none, "w": none, "wl": none}
+    arrays |= dict(zip(("corner_at", "here", "there", "scales"), strain, strict=True))
+    arrays |= dict(zip(("volume_at", "near", "far"), volume, strict=True))
+    run(galerkin.wrap_entries, n, **arrays, q=q, blocks=out, shares=shares, normals=normals)
     found = unwrapped(out)
     for i in range(n):
         for k in range(at[i], at[i + 1]):
@@ -592,19 +604,22 @@ def test_coarse_matrices(problem, loose):
     down = np.nonzero(p.T)
     weights = (p * sums[:, None]).T[down].astype(np.float32)
     down_at = np.concatenate([[0], np.cumsum((p != 0).sum(axis=0))]).astype(np.int32)
-    lists = (
-        *pair_lists(*fine, problem.mirror, np.ones(len(problem.j), bool), *triple, at, j, same),
-        *tie_lists(*triple, at, j),
-        *(down_at, down[1].astype(np.int32), weights),
-        *loose_lists(*fine, *triple, sums, nodes),
-    )
+    lists = {
+        "pair": pair_lists(*fine, problem.mirror, np.ones(len(problem.j), bool), *triple, at, j, same),
+        "held": tie_lists(*triple, at, j),
+        "down": (down_at, down[1].astype(np.int32), weights),
+        "loose": loose_lists(*fine, *triple, sums, nodes),
+    }
     out, ties = np.zeros((3 * len(j), 4), np.float32), np.zeros((2 * nodes, 4), np.float32)
-    arrays = (at, middle, mirror, out, ties, *lists, problem.blocks, problem.ties)
+    arrays = {"row_at": at, "middle": middle, "mirror": mirror, "blocks": out, "ties": ties}
+    arrays |= {"fine": problem.blocks, "fine_ties": problem.ties}
+    for name, (first, number, weight) in lists.items():
+        arrays |= {f"{name}_at": first, name: number, f"{name}_w": weight}
     if same:
-        arrays = (*arrays, np.zeros(len(j), np.float32))
+        arrays["still"] = np.zeros(len(j), np.float32)
     results = []
     for threads in (1, 2):
-        run(getattr(galerkin, f"coarsen_{problem.form}"), *arrays, count=nodes, threads=threads, chunks=3)
+        run(getattr(galerkin, f"coarsen_{problem.form}"), nodes, **arrays, threads=threads, chunks=3)
         results.append(out.tobytes() + ties.tobytes())
     assert results[0] == results[1]
     found = dense(at, j, unwrapped(out), symmetric(ties))

@@ -11,7 +11,7 @@ import pytest
 import kernel_twins as twins
 import vivace as vv
 from kernel_twins import EPS32
-from vivace.backends.cpu.arguments import Phase, floats, ints, phase_kernel, rows
+from vivace.backends.cpu.arguments import floats, ints, phase_kernel, rows
 from vivace.backends.cpu.executor import Plan
 from vivace.backends.cpu.simd import load4, splat4, store4
 from vivace.solvers import make_solver
@@ -46,11 +46,11 @@ class Rows:
         self.wl = (self.w * self.length).astype(np.float32)
         self.a = (self.w + values(m, 0.0, 100.0)).astype(np.float32)
         to = np.concatenate([start + np.arange(k) for start, k in zip(rows(padded)[:-1], springs, strict=True)])
-        self.padded = [rows(padded), np.repeat(np.arange(N, dtype=np.int32), padded)]
-        self.padded[1][to] = self.spring_j
-        for value in (self.a, self.wl, self.w):
-            self.padded.append(np.zeros(int(padded.sum()), np.float32))
-            self.padded[-1][to] = value
+        self.padded = {"spring_at": rows(padded), "spring_j": np.repeat(np.arange(N, dtype=np.int32), padded)}
+        self.padded["spring_j"][to] = self.spring_j
+        for name, value in (("spring_a", self.a), ("spring_wl", self.wl), ("spring_w", self.w)):
+            self.padded[name] = np.zeros(int(padded.sum()), np.float32)
+            self.padded[name][to] = value
         self.others = (rows(others), neighbours(others), values(int(others.sum()), 1.0, 100.0))
         self.slot_at = rows(shares)
         self.shares = twins.to_rows(100.0 * rng.standard_normal((int(shares.sum()), 3)))
@@ -76,12 +76,24 @@ class Rows:
         return [slice(int(a[i]), int(a[i + 1])) for a in ends]
 
     def run(self, dampings, omega=1.0, iterations=1):
-        relax, theta = np.array([omega], np.float32), np.atleast_1d(np.asarray(dampings, np.float32))
-        arrays = (
-            *(*self.padded[:4], *self.others, self.tie, self.inverse, self.base, self.q, self.square),
-            *(relax, theta, self.padded[4], self.even, self.slot_at, self.shares, self.scales),
+        phase = sweep_blocks.over(
+            *(0, N),
+            **self.padded,
+            **dict(zip(("other_at", "other_j", "other_a"), self.others, strict=True)),
+            tie=self.tie,
+            inverse=self.inverse,
+            base=self.base,
+            q=self.q,
+            square=self.square,
+            omega=np.array([omega], np.float32),
+            dampings=np.atleast_1d(np.asarray(dampings, np.float32)),
+            even_part=self.even,
+            slot_at=self.slot_at,
+            shares=self.shares,
+            scales=self.scales,
+            serial=True,
         )
-        Plan([Phase(sweep_blocks, arrays, 0, N, serial=True)], 1).run(iterations)
+        Plan([phase], 1).run(iterations)
 
     def block(self, i, q):
         """B of the docstring in float64."""
@@ -168,20 +180,18 @@ def test_degenerate_input_gives_finite_results(theta):
         assert np.isfinite(data.q).all()
 
 
-def _store_block(table, begin, end, iteration):
-    spring_at, spring_j, spring_a, spring_wl = ints(table, 0), ints(table, 1), floats(table, 2), floats(table, 3)
-    q, spring_w, even_part = rows(table, 10), floats(table, 14), floats(table, 15)
-    slot_at, shares, scales = ints(table, 16), rows(table, 17), floats(table, 18)
-    to_diagonal, to_off = rows(table, 19), rows(table, 20)
+@phase_kernel(items="q", cache=False)
+def store_block(
+    begin, end, iteration, spring_at: ints, spring_j: ints, spring_a: floats, spring_wl: floats, spring_w: floats,
+    slot_at: ints, shares: rows, scales: floats, q: rows, even_part: floats, to_diagonal: rows, to_off: rows,
+):  # fmt: skip
+    """What `block` gives, with the even part on the diagonal."""
     for i in range(begin, end):
         _, diagonal, off, even = block(
             i, load4(q, i), spring_at, spring_j, spring_a, spring_wl, spring_w, slot_at, shares, scales, q
         )
         store4(to_diagonal, i, diagonal + splat4(even + even_part[i]))
         store4(to_off, i, off)
-
-
-store_block = phase_kernel(_store_block, cache=False)
 
 
 def blocks_at(system, q):
@@ -192,7 +202,7 @@ def blocks_at(system, q):
     layout.load(twins.to_rows(q), np.zeros((system.n, 4), np.float32))
     arrays = solver.sweep_phases(layout)[0].arrays
     diagonal, off = (np.zeros((system.n, 4), np.float32) for _ in range(2))
-    phase = Phase(store_block, (*arrays, diagonal, off), 0, system.n)
+    phase = store_block.over(0, system.n, **store_block.select(arrays), to_diagonal=diagonal, to_off=off)
     Plan([*layout.local_phases, phase], 1).run()
     out = np.zeros((system.n, 3, 3))
     xy, yz, zx = off.astype(np.float64).T[:3]

@@ -7,8 +7,6 @@ import pytest
 
 from kernel_twins import EPS32
 from solvers.contact_twins import SLACK, Pairs, Walls, check_coulomb, pull, run, unit, wide
-from vivace.backends.cpu.arguments import Phase
-from vivace.backends.cpu.executor import Plan
 from vivace.solvers.projective.kernels.contact import (
     keep_out,
     press_walls,
@@ -25,11 +23,8 @@ def test_pull_of_walls():
     weights = walls.rng.uniform(10, 1000, walls.m).astype(np.float32)
     slots, out = walls.rng.permutation(walls.m).astype(np.int32), np.full((walls.m, 4), np.nan, np.float32)
     used = walls.m - 5
-    arrays = (
-        *(walls.vertices, walls.coefficients, walls.planes, walls.before, walls.friction.ravel(), weights, slots),
-        *(walls.q, out, np.array([used], np.int64)),
-    )
-    run(pull_walls, arrays, 0, walls.m)
+    arrays = {"friction": walls.friction, "weights": weights, "slots": slots, "out": out, "used": np.array([used])}
+    run(pull_walls, {**walls.table, **arrays}, 0, walls.m)
     touching = 0
     for c in range(used):
         x = wide(walls.q[walls.vertices[c], :3])
@@ -46,11 +41,8 @@ def test_pull_of_pairs():
     weights = pairs.rng.uniform(10, 1000, pairs.m).astype(np.float32)
     slots, out = pairs.rng.permutation(4 * pairs.m).astype(np.int32), np.full((4 * pairs.m, 4), np.nan, np.float32)
     used = pairs.m - 3
-    arrays = (
-        *(pairs.corners.ravel(), pairs.a.ravel(), pairs.planes, pairs.before, pairs.friction.ravel(), weights, slots),
-        *(pairs.q, out, np.array([used], np.int64)),
-    )
-    run(pull_contacts, arrays, 0, pairs.m)
+    arrays = {"friction": pairs.friction, "weights": weights, "slots": slots, "out": out, "used": np.array([used])}
+    run(pull_contacts, {**pairs.table, **arrays}, 0, pairs.m)
     for c in range(used):
         a, x = wide(pairs.a[c]), wide(pairs.q[pairs.corners[c], :3])
         force = pull(pairs.z(pairs.q)[c], pairs.planes[c], pairs.before[c], *wide(pairs.friction[c]))
@@ -73,12 +65,15 @@ def test_pull_of_one_vertex_is_coulombs(ahead, moved):
     """A vertex `ahead` of where it began and 0.04 below the floor is pulled up, and back by μ depth at most."""
     q = np.array([[ahead, -0.04, 0, 0]], np.float32)
     out = np.zeros((1, 4), np.float32)
-    arrays = (
-        *(np.zeros(1, np.int32), np.zeros(1, np.float32), np.array([[0, 1, 0, 0]], np.float32)),
-        *(np.zeros((1, 4), np.float32), np.array([0.3, 0.3], np.float32), np.ones(1, np.float32)),
-        *(np.zeros(1, np.int32), q, out, np.ones(1, np.int64)),
-    )
-    run(pull_walls, arrays, 0, 1)
+    arrays = {
+        "vertices": np.zeros(1, np.int32),
+        "planes": np.array([[0, 1, 0, 0]], np.float32),
+        "before": np.zeros((1, 4), np.float32),
+        "friction": np.array([0.3, 0.3], np.float32),
+        "weights": np.ones(1, np.float32),
+        "slots": np.zeros(1, np.int32),
+    }
+    run(pull_walls, {**arrays, "q": q, "out": out, "used": np.ones(1, np.int64)}, 0, 1)
     np.testing.assert_allclose(out[0, :3], [moved, 0, 0], atol=4 * EPS32)
 
 
@@ -87,7 +82,8 @@ def test_nothing_ends_behind_a_wall():
     walls = Walls(6)
     planes, used = walls.planes, walls.m - 4
     q = walls.q.copy()
-    run(keep_out, (walls.vertices, planes, walls.q, np.array([used], np.int64)), 0, walls.m)
+    arrays = {"vertices": walls.vertices, "planes": planes, "q": walls.q, "used": np.array([used])}
+    run(keep_out, arrays, 0, walls.m)
     x = wide(q)
     for c in range(used):
         v = walls.vertices[c]
@@ -171,12 +167,9 @@ def test_take_walls(room, stiffness, remembered):
 
 def remember(vertices, planes, before, friction, weights, q, used):
     """`remember_walls`: rows (T, N); those that are not used stay NaN."""
-    forces, unused = np.full((len(planes), 4), np.nan, np.float32), np.zeros((1, 4), np.float32)
-    arrays = (
-        *(vertices, np.zeros(1, np.float32), planes, before, friction, weights, np.zeros(1, np.int32)),
-        *(q, unused, np.array([used], np.int64), forces),
-    )
-    run(remember_walls, arrays, 0, len(planes))
+    forces = np.full((len(planes), 4), np.nan, np.float32)
+    arrays = {"vertices": vertices, "planes": planes, "before": before, "friction": friction, "weights": weights}
+    run(remember_walls, {**arrays, "q": q, "used": np.array([used]), "forces": forces}, 0, len(planes))
     return forces
 
 
@@ -237,11 +230,11 @@ def test_press_walls(iteration, deep, pressed):
     places = rng.normal(size=(m, 4)).astype(np.float32)
     places[:, 3] = planes[:, 3] - rng.uniform(0, 0.05, m)
     r = np.zeros((walls.n, 4), np.float32)
-    pressing, slots, out = np.array([4, 7]), np.zeros(m, np.int32), np.zeros((m, 4), np.float32)
+    pressing = np.array([4, 7])
     old_planes, old_before = planes.copy(), before.copy()
-    table = (vertices, np.zeros(1, np.float32), planes, before, friction, weights, slots, q, out, np.array([used]))
-    table += (places, pressing, np.array([deep], np.float32), r)
-    Plan([Phase(press_walls, table, 0, m, serial=True)], 1).run(1, None, iteration)
+    table = {"vertices": vertices, "planes": planes, "before": before, "friction": friction, "weights": weights, "q": q}
+    table |= {"used": np.array([used]), "places": places, "pressing": pressing, "r": r}
+    run(press_walls, {**table, "deep": np.array([deep], np.float32)}, 0, m, first=iteration)
     assert pressing.tolist() == [4, int(pressed)]
     if not pressed:
         np.testing.assert_array_equal(planes, old_planes)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kernel_twins import EPS32, EPS64, blocks, to_rows
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.constraints.kernels.rotation import nearest_rotation
 from vivace.solvers.projective.kernels import lattice as kernel
@@ -15,8 +14,8 @@ from vivace.solvers.projective.lattice_parts import features
 from vivace.solvers.projective.lattice_space import coefficients
 
 
-def run(kernel_, *arrays, count, threads=1, first=0, **options):
-    Plan([Phase(kernel_, arrays, 0, count, **options)], threads).run(1, None, first)
+def run(kernel_, items, *, threads=1, iteration=0, **arrays):
+    Plan([kernel_.over(0, items, **arrays)], threads).run(1, first=iteration)
 
 
 # --- elimination -----------------------------------------------------------------------------------------------------
@@ -56,18 +55,22 @@ class Tridiagonal:
     def solve(self, threads):
         """x by the kernels."""
         count = len(self.parts)
-        parts, slabs = np.array(self.parts, np.int32).ravel(), np.array(self.slabs, np.int32).ravel()
         sizes = np.array([3 * self.slabs[first][kernel.SIZE] for first, _, _ in self.parts for _ in range(2)])
         at = np.concatenate([[[0, 0]], np.cumsum(np.stack([sizes**2, sizes], axis=1), axis=0)])
         x = np.full((self.nodes, 4), np.nan, np.float32)
-        table = (
-            *(parts, slabs, self.u.copy(), np.zeros(3 * self.nodes), self.f, np.zeros(at[-1, 0]), np.zeros(at[-1, 1])),
-            *(at[:-1].astype(np.int32).ravel(), np.zeros(2 * count, np.int32), x),
-        )
+        table = {
+            "parts": np.array(self.parts, np.int32),
+            "slabs": np.array(self.slabs, np.int32),
+            "u": self.u.copy(),
+            "y": np.zeros(3 * self.nodes),
+            "failed": np.zeros(2 * count, np.int32),
+        }
+        meeting = {"meeting": np.zeros(at[-1, 0]), "meeting_y": np.zeros(at[-1, 1])}
+        meeting |= {"meeting_at": at[:-1].astype(np.int32)}
         phases = [
-            Phase(kernel.eliminate, table, 0, 2 * count, chunks=2 * count),
-            Phase(kernel.solve_middle, table, 0, count, chunks=count),
-            Phase(kernel.substitute, table, 0, 2 * count, chunks=2 * count),
+            kernel.eliminate.over(0, 2 * count, **table, **meeting, f=self.f, chunks=2 * count),
+            kernel.solve_middle.over(0, count, **table, **meeting, f=self.f, chunks=count),
+            kernel.substitute.over(0, 2 * count, **table, x=x, chunks=2 * count),
         ]
         Plan(phases, threads).run()
         return x[:, :3]
@@ -231,9 +234,9 @@ def test_planar_cells(threads):
     springs = random_springs(cells, 2, rng)
     starts, ends, stiffness, length, phi = springs
     h = np.full((48 * cells, 4), np.nan, np.float32)
+    given = {"starts": starts, "ends": ends, "stiffness": stiffness, "length": length, "phi": to_rows(phi)}
     b = coefficients(2).astype(np.float32).ravel()
-    arrays = (starts, ends.ravel(), stiffness, length, to_rows(phi), q, b, h)
-    run(planar_cells, *arrays, count=cells, threads=threads, grain=1)
+    run(planar_cells, cells, **given, q=q, coefficients=b, h=h, threads=threads, grain=1)
     wide = q[:, :3].astype(np.float64)
     # a spring's block has 10 roundings, up to 12 springs are added, then two sums of three
     check_cells(h, 2, cells, lambda c: spring_blocks(springs, wide, c), 40)
@@ -260,10 +263,13 @@ def test_general_cells(dims, what):
         volumes = (empty, *NO_TETS[:1], np.zeros((0, 3, 4), np.float32), *NO_TETS[2:])
     h = np.full((cells * 3 * 4**dims, 4), np.nan, np.float32)
     starts, ends, stiffness, length, phi = springs
-    table = (starts, ends.ravel(), stiffness, length, phi.ravel(), q, coefficients(dims).astype(np.float32).ravel(), h)
-    flat = [(s, c.ravel(), o.ravel(), w, g) for s, c, o, w, g in (tets, volumes)]
-    table += (*flat[0], np.array([2**dims], np.int32), *flat[1])
-    run(general_cells, *table, count=cells, threads=2, grain=1)
+    given = {"starts": starts, "ends": ends, "stiffness": stiffness, "length": length, "phi": phi}
+    given |= {"q": q, "coefficients": coefficients(dims).astype(np.float32).ravel(), "h": h}
+    given |= dict(zip(("tet_starts", "corners4", "operator", "weights", "slopes"), tets, strict=True))
+    given["corners"] = np.array([2**dims])
+    names = ("starts", "corners", "operator", "weights", "slopes")
+    given |= {f"volume_{name}": array for name, array in zip(names, volumes, strict=True)}
+    run(general_cells, cells, **given, threads=2, grain=1)
 
     def expected(cell):
         t, size = spring_blocks(springs, wide, cell)
@@ -300,7 +306,8 @@ def test_a_step_adds_its_hats_and_keeps_where_it_began():
     for iteration, scale in ((0, 1.0), (1, 0.25)):
         q, q_old, r_old, state = start.copy(), np.zeros_like(start), np.zeros_like(r), np.zeros(kernel.STATE_SIZE)
         state[kernel.SCALE] = 0.25
-        run(kernel.lattice_step, at, columns, values, x, q, q_old, r, r_old, state, count=n, threads=2, first=iteration)
+        arrays = {"row_at": at, "j": columns, "a": values, "x": x, "q": q, "q_old": q_old, "r": r, "r_old": r_old}
+        run(kernel.lattice_step, n, **arrays, state=state, threads=2, iteration=iteration)
         np.testing.assert_array_equal(q_old, start)
         np.testing.assert_array_equal(r_old, r)
         exact = start + scale * (p @ x.astype(np.float64))
@@ -328,10 +335,10 @@ def test_judging(slope, left, kept):
     What keeps less than half is counted and halves later steps; the first iteration begins anew.
     """
     partial, state = np.array([left, slope]), np.array([0.5, 7.0, 3.0, 9.0])
-    run(kernel.judge_lattice, partial, state, np.array([0.5]), count=1, first=1)
+    run(kernel.judge_lattice, 1, partial=partial, state=state, most_back=np.array([0.5]), iteration=1)
     cut = kept < 0.5
     np.testing.assert_allclose(state, [0.25 if cut else 0.5, kept, 3.0 + cut, 10.0])
-    run(kernel.judge_lattice, partial, state, np.array([0.5]), count=1, first=0)
+    run(kernel.judge_lattice, 1, partial=partial, state=state, most_back=np.array([0.5]), iteration=0)
     np.testing.assert_allclose(state, [0.5 if cut else 1.0, kept, float(cut), 1.0])
 
 
@@ -342,8 +349,8 @@ def test_products_are_summed_in_blocks(threads):
     n = 1500
     q, q_old, r, r_old = (to_rows(rng.standard_normal((n, 3))) for _ in range(4))
     partial = np.full(2 * blocks(n), np.nan)
-    arrays = (q, q_old, r, r_old, partial)
-    run(kernel.judge_lattice_blocks, *arrays, count=n, threads=threads, grain=kernel.BLOCK)
+    arrays = {"q": q, "q_old": q_old, "r": r, "r_old": r_old, "partial": partial}
+    run(kernel.judge_lattice_blocks, n, **arrays, threads=threads, grain=kernel.BLOCK)
     d = q.astype(np.float64) - q_old
     for k, v in enumerate((r, r_old)):
         bound = 5 * EPS32 * (np.abs(d) * np.abs(v)).sum()
@@ -356,7 +363,7 @@ def test_keeping_a_share(kept):
     rng = np.random.default_rng(8)
     q, q_old, r, r_old = (to_rows(rng.standard_normal((60, 3))) for _ in range(4))
     ends, state = (q.copy(), r.copy()), np.array([1.0, kept, 0.0, 0.0])
-    run(kernel.keep_lattice_step, q, q_old, r, r_old, state, count=60, threads=2)
+    run(kernel.keep_lattice_step, 60, q=q, q_old=q_old, r=r, r_old=r_old, state=state, threads=2)
     for got, old, new in zip((q, r), (q_old, r_old), ends, strict=True):
         exact = old + kept * (new.astype(np.float64) - old)
         bound = 0.0 if kept in (0.0, 1.0) else 4 * EPS32

@@ -13,7 +13,6 @@ import pytest
 import scipy.sparse as sp
 
 from kernel_twins import EPS32
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.colouring import colour
 from vivace.energy.kernels.assemble import sort_rows
@@ -54,7 +53,7 @@ class Matrix:
         self.inverse = np.float32(1.0) / single
         self.tie = (self.diagonal + off.sum(axis=1)).astype(np.float32)
         self.off = off
-        self.arrays = (self.at, self.middle, self.j, self.a, self.inverse)
+        self.arrays = {"row_at": self.at, "middle": self.middle, "j": self.j, "a": self.a, "inverse": self.inverse}
 
     @property
     def dense(self):
@@ -69,11 +68,15 @@ class Matrix:
         here = slice(self.at[i], self.at[i + 1])
         return self.j[here], self.a[here].astype(np.float64)
 
-    def forward(self, arrays):
-        return [Phase(forward_from_zero, arrays, *colour) for colour in self.colours]
+    def phase(self, kernel, *items, **arrays):
+        """A kernel over [begin, end) with those of the matrix' arrays that it takes, and others."""
+        return kernel.over(*items, **kernel.select(self.arrays), **arrays)
 
-    def backward(self, arrays):
-        return [Phase(backward_sweep, arrays, *colour) for colour in reversed(self.colours)]
+    def forward(self, **arrays):
+        return [self.phase(forward_from_zero, *colour, **arrays) for colour in self.colours]
+
+    def backward(self, **arrays):
+        return [self.phase(backward_sweep, *colour, **arrays) for colour in reversed(self.colours)]
 
 
 def random_rows(n, seed):
@@ -92,7 +95,8 @@ def rectangle(n, m, seed=3):
     columns = np.concatenate([rng.choice(m, min(i % 7, m), replace=False) for i in range(n)]).astype(np.int64)
     p = sp.csr_array((rng.standard_normal(len(rows)).astype(np.float32), (rows, columns)), shape=(n, m))
     p.sort_indices()
-    return (p.indptr.astype(np.int32), p.indices.astype(np.int32), p.data), sp.csr_array(p.astype(np.float64))
+    arrays = {"row_at": p.indptr.astype(np.int32), "j": p.indices.astype(np.int32), "a": p.data}
+    return arrays, sp.csr_array(p.astype(np.float64))
 
 
 def check_sums(found, expected, sizes, terms):
@@ -105,7 +109,7 @@ def check_sums(found, expected, sizes, terms):
 def test_scaling_is_a_jacobi_iteration_from_zero(n):
     """e_i = ω r_i / Y_ii."""
     y, r, e = Matrix(n), random_rows(n, 1), np.full((n, 4), np.nan, np.float32)
-    run(Phase(scale_rows, (*y.arrays, r, e, np.array([0.7], np.float32)), 0, n))
+    run(scale_rows.over(0, n, inverse=y.inverse, r=r, e=e, omega=np.array([0.7], np.float32)))
     np.testing.assert_allclose(e, 0.7 * r.astype(np.float64) / y.diagonal[:, None], rtol=4 * EPS32)
 
 
@@ -113,7 +117,7 @@ def test_scaling_is_a_jacobi_iteration_from_zero(n):
 def test_forward_sweep_solves_the_lower_triangle(n):
     """(D + L) e = r, whatever e held before: entries to the right of the diagonal must not be read."""
     y, r, e = Matrix(n), random_rows(n, 1), np.full((n, 4), np.nan, np.float32)
-    run(*y.forward((*y.arrays, r, e)))
+    run(*y.forward(r=r, e=e))
     assert np.isfinite(e).all()
     for i in range(n):
         j, a = y.row(i)
@@ -126,8 +130,7 @@ def test_forward_sweep_solves_the_lower_triangle(n):
 def test_what_a_forward_sweep_leaves_is_the_residual(n):
     """r - Y e = -U e after a forward sweep from zero: the first half of a row need not be read again."""
     y, r, e, left = Matrix(n), random_rows(n, 1), np.zeros((n, 4), np.float32), np.full((n, 4), np.nan, np.float32)
-    arrays = (*y.arrays, r, e, left)
-    run(*y.forward(arrays), Phase(left_by_forward, arrays, 0, n))
+    run(*y.forward(r=r, e=e), y.phase(left_by_forward, 0, n, e=e, left=left))
     wide = e.astype(np.float64)
     size = np.abs(r) + np.abs(y.off) @ np.abs(wide) + y.diagonal[:, None] * np.abs(wide)
     check_sums(left, r - y.off @ wide - y.diagonal[:, None] * wide, size, np.diff(y.at) + 5)
@@ -139,7 +142,7 @@ def test_backward_sweep_visits_rows_from_the_last_to_the_first(n):
     """e_i = (r_i - Σ_j Y_ij e_j) / Y_ii with new values behind i and old ones before it."""
     y, r, e = Matrix(n), random_rows(n, 1), random_rows(n, 2)
     old = e.copy()
-    run(*y.backward((*y.arrays, r, e)))
+    run(*y.backward(r=r, e=e))
     for i in range(n):
         j, a = y.row(i)
         read = np.where((j > i)[:, None], e[j], old[j]).astype(np.float64)
@@ -152,8 +155,8 @@ def test_backward_sweep_of_one_serial_phase_is_the_same():
     n = 60
     y, r, e = Matrix(n), random_rows(n, 1), random_rows(n, 2)
     serial = e.copy()
-    run(*y.backward((*y.arrays, r, e)))
-    run(Phase(backward_sweep, (*y.arrays, r, serial), 0, n, serial=True))
+    run(*y.backward(r=r, e=e))
+    run(y.phase(backward_sweep, 0, n, r=r, e=serial, serial=True))
     np.testing.assert_array_equal(e, serial)
 
 
@@ -174,15 +177,14 @@ def test_forward_and_backward_together_are_symmetric_and_positive():
     """H = (D + U)⁻¹ D (D + L)⁻¹: a forward sweep alone is not symmetric, and nothing could accelerate it."""
     n = 60
     y, r, e = Matrix(n), np.zeros((n, 4), np.float32), np.zeros((n, 4), np.float32)
-    arrays = (*y.arrays, r, e)
-    h = applied(n, [*y.forward(arrays), *y.backward(arrays)], r, e)
+    h = applied(n, [*y.forward(r=r, e=e), *y.backward(r=r, e=e)], r, e)
     lower = np.linalg.inv(np.tril(y.dense))
     exact = lower.T @ np.diag(y.diagonal) @ lower
     scale = np.abs(lower.T) @ np.diag(y.diagonal) @ np.abs(lower)
     assert (np.abs(h - exact) <= 30 * EPS32 * scale).all()  # some ten roundings a row, on both ways
     assert np.abs(h - h.T).max() <= 30 * EPS32 * scale.max()
     assert np.linalg.eigvalsh(0.5 * (h + h.T))[0] > 0
-    forward = applied(n, y.forward(arrays), r, e)
+    forward = applied(n, y.forward(r=r, e=e), r, e)
     assert np.abs(forward - forward.T).max() > 0.01 * np.abs(forward).max()
 
 
@@ -191,25 +193,25 @@ def test_restriction_and_prolongation_are_products(n, m):
     """R x writes over what was there; P x is added to it. Rows of 0 to 6 entries."""
     arrays, p = rectangle(n, m)
     x, before, to = random_rows(m, 4), random_rows(n, 5), np.full((n, 4), np.nan, np.float32)
-    terms, size = np.diff(arrays[0]), np.abs(p) @ np.abs(x)
-    run(Phase(restrict_rows, (*arrays, x, to), 0, n))
+    terms, size = np.diff(arrays["row_at"]), np.abs(p) @ np.abs(x)
+    run(restrict_rows.over(0, n, **arrays, source=x, to=to))
     check_sums(to, p @ x.astype(np.float64), size, terms)
     to[:] = before
-    run(Phase(add_prolonged, (*arrays, x, to), 0, n))
+    run(add_prolonged.over(0, n, **arrays, source=x, to=to))
     check_sums(to, before + p @ x.astype(np.float64), size + np.abs(before), terms + 1)
 
 
-def test_prolongation_stops_at_trouble():
-    """Set: nothing is added. Not set: the same bits as without the switch."""
+def test_prolongation_stops_at_a_rejected_step():
+    """Rejected: nothing is added. Else the same bits as without the switch."""
     n, m = 60, 9
     arrays, _ = rectangle(n, m)
-    x, before, trouble = random_rows(m, 4), random_rows(n, 5), np.ones(1)
+    x, before, rejected = random_rows(m, 4), random_rows(n, 5), np.ones(1)
     to, other = before.copy(), before.copy()
-    run(Phase(add_prolonged_unless, (*arrays, x, to, trouble), 0, n))
+    run(add_prolonged_unless.over(0, n, **arrays, source=x, to=to, rejected=rejected))
     np.testing.assert_array_equal(to, before)
-    trouble[0] = 0.0
-    run(Phase(add_prolonged_unless, (*arrays, x, to, trouble), 0, n))
-    run(Phase(add_prolonged, (*arrays, x, other), 0, n))
+    rejected[0] = 0.0
+    run(add_prolonged_unless.over(0, n, **arrays, source=x, to=to, rejected=rejected))
+    run(add_prolonged.over(0, n, **arrays, source=x, to=other))
     np.testing.assert_array_equal(to, other)
     assert (to != before).any()
 
@@ -219,7 +221,7 @@ def test_dense_product(n):
     """e = A⁻¹ r with the last column of odd sizes included."""
     inverse = np.random.default_rng(6).standard_normal((n, n)).astype(np.float32)
     r, e = random_rows(n, 7), np.full((n, 4), np.nan, np.float32)
-    run(Phase(apply_dense, (inverse.reshape(-1), r, e), 0, n))
+    run(apply_dense.over(0, n, inverse=inverse, r=r, e=e))
     check_sums(e, inverse.astype(np.float64) @ r, np.abs(inverse).astype(np.float64) @ np.abs(r), n)
 
 
@@ -229,7 +231,7 @@ def test_residual_is_taken_in_differences(shift):
     n = 300
     y, r, e, left = Matrix(n), random_rows(n, 1), random_rows(n, 2), np.full((n, 4), np.nan, np.float32)
     e += np.float32(shift)
-    run(Phase(residual_of, (y.at, y.j, y.a, y.tie, r, e, left), 0, n))
+    run(y.phase(residual_of, 0, n, tie=y.tie, r=r, e=e, left=left))
     wide, tie = e.astype(np.float64), y.tie.astype(np.float64)
     expected, size = r - tie[:, None] * wide, np.abs(r) + np.abs(tie)[:, None] * np.abs(wide)
     for i in range(n):
@@ -249,15 +251,14 @@ def test_threads_do_not_change_a_bit():
     for threads in (1, 2, 3):
         r, x = random_rows(n, 1), random_rows(m, 4)
         e, left, to, rest, coarse = (np.zeros((k, 4), np.float32) for k in (n, n, n, n, m))
-        own = (*y.arrays, r, e, left)
         run(
-            *y.forward(own),
-            Phase(left_by_forward, own, 0, n),
-            Phase(apply_dense, (inverse, x, coarse), 0, m),
-            Phase(add_prolonged, (*arrays, coarse, e), 0, n),
-            *y.backward(own),
-            Phase(restrict_rows, (*arrays, coarse, to), 0, n),
-            Phase(residual_of, (y.at, y.j, y.a, y.tie, r, to, rest), 0, n),
+            *y.forward(r=r, e=e),
+            y.phase(left_by_forward, 0, n, e=e, left=left),
+            apply_dense.over(0, m, inverse=inverse, r=x, e=coarse),
+            add_prolonged.over(0, n, **arrays, source=coarse, to=e),
+            *y.backward(r=r, e=e),
+            restrict_rows.over(0, n, **arrays, source=coarse, to=to),
+            y.phase(residual_of, 0, n, tie=y.tie, r=r, e=to, left=rest),
             threads=threads,
         )
         found.append(b"".join(array.tobytes() for array in (e, left, to, rest, coarse)))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from kernel_twins import EPS32, blocks
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.solvers.projective.kernels.acceleration import BLOCK
 from vivace.solvers.projective.kernels.quasi_newton import (
@@ -52,26 +51,24 @@ class Pairs:
         self.inverse = (1 / rng.uniform(2.0, 5.0, (n, 1))).astype(np.float32)
         self.q, self.q_old, self.r, self.r_old, self.e, self.e_old = np.zeros((6, n, 4), np.float32)
         self.s, self.y, self.u = (np.zeros((memory * n, 4), np.float32) for _ in range(3))
-        self.state, self.trouble = np.zeros(PAIR_STATE_SIZE), np.zeros(1)
+        self.state, self.rejected = np.zeros(PAIR_STATE_SIZE), np.zeros(1)
         self.weights = np.zeros(2 * memory)
         judged, products = np.zeros(2 * blocks(n)), np.zeros(blocks(n) * PRODUCTS * memory)
         sy, yu = np.zeros((2, memory * memory))
         settings = np.array([float(keep), longest])
-        held = (self.q, self.q_old, self.r, self.r_old)
+        held = {"q": self.q, "q_old": self.q_old, "r": self.r, "r_old": self.r_old}
         self.pressing = np.zeros(2, np.int64)  # the second: contacts have renewed their forces
-        made = (*held, self.e, self.e_old, self.s, self.y, self.u, products, self.state, self.pressing)
+        made = {**held, "e": self.e, "e_old": self.e_old, "s": self.s, "u": self.u, "state": self.state}
+        numbers = {"partial": products, "state": self.state, "pressing": self.pressing}
         self._before = [
-            Phase(judge_blocks, (*held, judged), 0, n, grain=BLOCK),
-            Phase(judge, (judged, self.state, settings, self.trouble), 0, 1, serial=True),
-            Phase(take_back, (*held, self.state), 0, n),
+            judge_blocks.over(0, n, **held, partial=judged, grain=BLOCK),
+            judge.over(0, 1, partial=judged, state=self.state, settings=settings, rejected=self.rejected, serial=True),
+            take_back.over(0, n, **held, state=self.state),
         ]
         self._after = [
-            Phase(pair_products, made, 0, n, grain=BLOCK),
-            Phase(recursion, (products, self.state, sy, yu, self.weights, self.pressing), 0, 1, serial=True),
-            Phase(
-                *(quasi_newton_step, (*held, self.e, self.e_old, self.s, self.u, self.state, self.weights), 0, n),
-                grain=BLOCK,
-            ),
+            pair_products.over(0, n, **{**made, **numbers}, y=self.y, grain=BLOCK),
+            recursion.over(0, 1, **numbers, sy=sy, yu=yu, weights=self.weights, serial=True),
+            quasi_newton_step.over(0, n, **made, weights=self.weights, grain=BLOCK),
         ]
         self.pairs = deque(maxlen=memory)
 
@@ -151,7 +148,7 @@ def test_a_step_that_raises_the_energy_is_taken_back():
     q_old, r_old = problem.q_old.copy(), problem.r_old.copy()
     step, _ = problem.iterate(4, residual=-3.0 * r_old[:, :3])
     assert (problem.state[REJECTED], problem.state[REJECTIONS], problem.state[COUNT]) == (1, 1, 0)
-    assert problem.trouble[0] == 0  # the pairs were wrong, not the correction
+    assert problem.rejected[0] == 0  # the pairs were wrong, not the correction
     assert problem.state[SCALE] == 1.0
     np.testing.assert_array_equal(problem.q_old, q_old)
     np.testing.assert_array_equal(problem.r_old, r_old)
@@ -163,15 +160,15 @@ def test_a_step_that_raises_the_energy_is_taken_back():
 
 
 def test_a_plain_correction_that_raises_the_energy_is_halved():
-    """No pairs to blame: trouble is told, and half the correction taken, then a quarter."""
+    """No pairs to blame: the rejection is told, and half the correction taken, then a quarter."""
     problem = Pairs(60, memory=3, longest=0.8)
     step, _ = problem.iterate(0)
     np.testing.assert_allclose(step, 0.8 * problem.e[:, :3], rtol=0, atol=4 * EPS32)
-    assert problem.trouble[0] == 0
+    assert problem.rejected[0] == 0
     r_old = problem.r_old[:, :3].copy()
     for k, scale in ((1, 0.4), (2, 0.2)):
         step, _ = problem.iterate(k, residual=-5.0 * r_old)
-        assert problem.trouble[0] == 1
+        assert problem.rejected[0] == 1
         np.testing.assert_allclose(step, scale * problem.e[:, :3], rtol=0, atol=4 * EPS32)
         np.testing.assert_array_equal(problem.r_old[:, :3], r_old)
     assert problem.state[REJECTIONS] == 2

@@ -13,11 +13,10 @@ import pytest
 import kernel_twins as twins
 import vivace as vv
 from kernel_twins import EPS32
-from vivace.backends.cpu.arguments import Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.energy.kernels.assemble import PADDING
+from vivace.solvers.projective import layout
 from vivace.solvers.projective.kernels.sweep import sweep_jacobi, sweep_printed, sweep_sor
-from vivace.solvers.projective.layout import Layout
 
 N = 60
 
@@ -38,13 +37,13 @@ class Rows:
             return rng.uniform(low, high, count).astype(np.float32)
 
         spring_j, other_j = neighbours(springs, PADDING), neighbours(others, PADDING)
-        self.rows = (
+        self.rows = layout.Rows(
             *(spring_at, spring_j, values(len(spring_j), 1e3, 1e4), values(len(spring_j), 10.0, 1e3)),
             *(other_at, other_j, values(len(other_j), -50.0, 100.0)),
         )
         self.tie = values(N, 1.0, 10.0)
         total = np.zeros(N)
-        for at, a in ((spring_at, self.rows[2]), (other_at, self.rows[6])):
+        for at, a in ((spring_at, self.rows.spring_a), (other_at, self.rows.other_a)):
             total += [a[at[i] : at[i + 1]].sum(dtype=np.float64) for i in range(N)]
         self.diagonal = self.tie + np.maximum(total, 1.0)
         self.inverse = (1 / self.diagonal).astype(np.float32)
@@ -52,10 +51,13 @@ class Rows:
         self.base = twins.to_rows(self.tie[:, None] * (rng.standard_normal((N, 3)) + offset))
         self.square = np.zeros(N, np.float32)
 
-    def run(self, kernel, omega, *extra, iterations=1, serial=True):
+    def run(self, kernel, omega, extra=None, iterations=1):
+        """`extra`: the array that the kernel has beyond the others, whatever it calls it."""
+        own = {"tie": self.tie, "inverse": self.inverse, "base": self.base, "q": self.q, "square": self.square}
         relax = np.atleast_1d(np.asarray(omega, np.float32))
-        arrays = (*self.rows, self.tie, self.inverse, self.base, self.q, self.square, relax, *extra)
-        Plan([Phase(kernel, arrays, 0, N, serial=serial)], 1).run(iterations)
+        more = {"weights": relax, "omega": relax, "older": extra, "new": extra}
+        phase = kernel.over(0, N, serial=True, **self.rows._asdict(), **own, **kernel.select(more))
+        Plan([phase], 1).run(iterations)
 
     def residual(self, i, q):
         r, size, terms = twins.residual(i, self.rows, self.tie, self.base, q)
@@ -160,7 +162,7 @@ def test_coincident_vertices_give_finite_results(kernel):
     rows = Rows()
     rows.q[:] = rows.q[0]
     extra = np.zeros((N, 4), np.float32)
-    rows.run(kernel, 1.0, *([] if kernel is sweep_sor else [extra]), iterations=1)
+    rows.run(kernel, 1.0, extra)
     assert np.isfinite(rows.q).all()
     assert np.isfinite(extra).all()
     assert np.isfinite(rows.square).all()
@@ -178,16 +180,14 @@ def test_the_sweep_meets_the_residual_of_the_system():
     q = twins.to_rows(model.mesh.vertices + 0.05 * rng.standard_normal((model.n, 3)))
     previous = q[:, :3].astype(np.float64) + 0.01
     frame = vv.Frame(previous + 0.02, previous + 0.02, previous, model.targets)
-    layout = Layout(system, rng.permutation(model.n), 1)
-    layout.load(q, twins.to_rows(system.constant(frame)))
+    own = layout.Layout(system, rng.permutation(model.n), 1)
+    own.load(q, twins.to_rows(system.constant(frame)))
     new = np.zeros((model.n, 4), np.float32)
-    own = (layout.tie, layout.inverse, layout.base, layout.q, layout.square)
-    arrays = (*layout.rows, *own, np.ones(1, np.float32), new)
-    Plan([Phase(sweep_jacobi, arrays, 0, model.n)], 1).run()
+    Plan([sweep_jacobi.over(0, model.n, **own.swept, omega=np.ones(1, np.float32), new=new)], 1).run()
     at = q[:, :3].astype(np.float64)
     r = system.right_hand_side(at, frame) - system.matrix @ at
-    for i, vertex in enumerate(layout.order):
-        _, size, terms = twins.residual(i, layout.rows, layout.tie, layout.base, layout.q)
+    for i, vertex in enumerate(own.order):
+        _, size, terms = twins.residual(i, own.rows, own.tie, own.base, own.q)
         # the coefficients are rounded to float32 as well: one more rounding of each term
         tolerance = twins.residual_tolerance(size, terms + 1)
-        assert abs(np.sqrt(float(layout.square[i])) - np.linalg.norm(r[vertex])) <= tolerance
+        assert abs(np.sqrt(float(own.square[i])) - np.linalg.norm(r[vertex])) <= tolerance
