@@ -8,7 +8,7 @@ import pytest
 from vivace import Budget, Cloth, InputError, Jelly, Model, Simulation, Solid, mesh
 from vivace.collisions.collider_contacts import penetration
 from vivace.collisions.colliders import Box, Plane, Sphere
-from vivace.collisions.contacts import Contacts, PairContacts, WallContacts
+from vivace.collisions.contacts import ContactList, Contacts, feature_ids
 from vivace.collisions.crossings import crossings
 from vivace.colouring import is_valid_constraint_colouring
 from vivace.energy.system import System
@@ -18,6 +18,13 @@ POSITIONAL = ["pbd", "pbd-coloured", "pbd-jacobi", "pbd-vivace"]
 PROJECTIVE = ["vivace", "lbfgs(multigrid)", "auto", "multigrid"]
 G, H = 9.81, 1 / 30
 ANGLE = np.radians(20.0)  # tan = 0.364
+
+
+def colliders_of(vertices):
+    """Contacts of vertices with one collider."""
+    c = len(vertices)
+    rows = np.zeros((c, 4), np.float32)
+    return ContactList(vertices[:, None], rows[:, :1], rows, rows[:, :2], feature_ids(vertices, np.zeros(c)))
 
 
 class Slope:
@@ -135,7 +142,7 @@ def test_remembered_forces_outlive_a_lack_of_room():
     slope = Slope("multigrid", 0.5)
     slope.run(20)
     layout = slope.sim.solver.layout
-    new = layout.with_room_for(Contacts(walls=WallContacts(np.zeros(9000, np.int32))))
+    new = layout.with_room_for(Contacts(colliders_of(np.zeros(9000, np.int32))))
     assert new.contacts.room > layout.contacts.room
     assert new.contacts._held is layout.contacts._held
     assert len(new.contacts._held[0]) == slope.model.n
@@ -382,8 +389,8 @@ def touching_step(solver):
     moved[49:, 1] = 0.003
     sim.positions = moved
     contacts = sim._detector.find(sim._q, sim._q, 1)
-    assert len(contacts.pairs) > 50
-    return sim, free, contacts.pairs, sim.step()
+    assert len(contacts.surfaces) > 50
+    return sim, free, contacts.surfaces, sim.step()
 
 
 def test_vertices_of_a_contact_get_different_colours():
@@ -436,12 +443,14 @@ def test_threads_do_not_change_a_bit_with_contacts(solver):
 
 
 def test_contacts_of_a_vertex_stand_together():
-    walls = WallContacts(np.array([1, 1, 4, 7, 7, 7], np.int32))
+    walls = colliders_of(np.array([1, 1, 4, 7, 7, 7], np.int32))
     np.testing.assert_array_equal(walls.starts, [0, 2, 3, 6])
-    np.testing.assert_array_equal(WallContacts().starts, [0])
+    np.testing.assert_array_equal(ContactList.none(1).starts, [0])
     assert len(Contacts()) == 0
 
 
 def test_couples_are_all_pairs_of_a_contact():
-    pairs = PairContacts(np.array([[3, 1, 4, 5]], np.int32), *(np.zeros((1, 4), np.float32) for _ in range(2)))
+    zeros = np.zeros((1, 4), np.float32)
+    ids = feature_ids([3], [0])
+    pairs = ContactList(np.array([[3, 1, 4, 5]], np.int32), zeros, zeros, zeros[:, :2], ids)
     assert {tuple(sorted(pair)) for pair in pairs.couples.tolist()} == {(1, 3), (3, 4), (3, 5), (1, 4), (1, 5), (4, 5)}

@@ -103,7 +103,7 @@ class PbdJacobi(PositionalSolver):
         return self._phases
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
-        n, pairs = self._n, contacts.pairs
+        n, pairs = self._n, contacts.surfaces
         touching = Touching(contacts, pairs, previous, self.q, self.threads)
         slot_at, _, slot_of = list_corners(pairs.vertices.ravel(), n)
         self._share(self._own + np.diff(slot_at))

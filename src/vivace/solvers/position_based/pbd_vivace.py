@@ -124,7 +124,7 @@ class PbdVivace(PositionalSolver):
         return self._by_colour(self._own_colouring, self._responses, self._visits, [])
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
-        pairs, last = contacts.pairs, self.colouring or self._own_colouring
+        pairs, last = contacts.surfaces, self.colouring or self._own_colouring
         touching = Touching(contacts, pairs, previous, self.q, self.threads, corners=True)
         colouring, responses, more = self._own_colouring, self._responses, []
         if len(pairs):
