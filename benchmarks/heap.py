@@ -54,7 +54,7 @@ def main() -> None:
             "finite": report.finite,
             "contacts": report.contacts,
             "colours": report.colours,
-            "stuck": report.stuck,
+            "stuck": report.corrected,
             "crossings": len(now),
             "deepest_mm": 1e3 * float(depth.max()),
             "share_below_thickness": float(np.mean(depth <= settings.thickness)),

@@ -170,7 +170,7 @@ def pins(options: Options, frames: int = 120) -> Iterator[Row]:
         for _ in range(frames):
             which = np.sort(random.choice(free_, count, replace=False))
             begin = time.perf_counter()
-            sim.exchange(base.pin(which, target=sim.positions[which], stiffness=stiffness))
+            sim.replace_model(base.pin(which, target=sim.positions[which], stiffness=stiffness))
             exchange.append((time.perf_counter() - begin) * 1e3)
             report = sim.step()
             steps.append(report.ms)

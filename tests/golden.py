@@ -48,7 +48,7 @@ WAYS: dict[str, tuple[dict, Callable[[Simulation, int], None]]] = {
     "substeps": ({"substeps": 3}, lambda sim, frame: None),
     "wind": ({}, lambda sim, frame: setattr(sim, "wind", (0.0, 0.0, 5.0 * (frame % 20 < 10)))),
     "grab": ({}, lambda sim, frame: _grab(sim, frame)),
-    "stiffness": ({}, lambda sim, frame: sim.exchange(sim.model.stiffened(2.0)) if frame == 20 else None),
+    "stiffness": ({}, lambda sim, frame: sim.replace_model(sim.model.stiffened(2.0)) if frame == 20 else None),
 }
 
 PROJECTIVE = [

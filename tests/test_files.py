@@ -1,11 +1,15 @@
 """A file appears whole, under its name, or not at all."""
 
 import os
+import signal
 import stat
+import subprocess
+import sys
+from contextlib import contextmanager
 
 import pytest
 
-from vivace import FileError
+from vivace import FileError, files
 from vivace.files import replacing, write_text
 
 
@@ -122,3 +126,109 @@ def test_two_writers_at_once(tmp_path):
         second.write_text("second")
     assert path.read_text() == "first"
     assert names(tmp_path) == ["data.txt"]
+
+
+# --- what killed processes leave behind ------------------------------------------------------------------------------
+
+WRITER = """
+import sys
+from vivace.files import replacing
+with replacing(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    print(temporary.name, flush=True)
+    sys.stdin.read()
+"""
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="processes are asked for by their number on POSIX only")
+
+
+@contextmanager
+def writer(path):
+    """(process, name of its temporary file): another process that is half-way through writing `path`, and waits."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield process, process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def kill(process):
+    """As a system does that is short of memory; the process is gone when this returns."""
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+
+
+@needs_posix
+@pytest.mark.parametrize("name", ["film.mp4", "no suffix", ".hidden", "[b] ü 🧵.two.gif", "n" * 230 + ".npz"])
+def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path, name):
+    path = tmp_path / name
+    with writer(path) as (process, left):
+        kill(process)
+    assert names(tmp_path) == [left]
+    write_text(path, "whole")
+    assert names(tmp_path) == [name]
+    assert path.read_text() == "whole"
+
+
+@needs_posix
+def test_a_living_writer_keeps_its_file(tmp_path):
+    path = tmp_path / "film.mp4"
+    with writer(path) as (process, left):
+        assert str(process.pid) in left
+        write_text(path, "ours")
+        assert names(tmp_path) == sorted([left, "film.mp4"])
+        process.stdin.close()  # it goes on, and ends
+        assert process.wait() == 0
+    assert path.read_text() == "half"
+    assert names(tmp_path) == ["film.mp4"]
+
+
+@needs_posix
+def test_files_for_other_targets_stay(tmp_path):
+    with writer(tmp_path / "film.mp4") as (process, left):
+        kill(process)
+    for name in ("film.gif", "other.mp4", "film", "fil.mp4", "film-1.mp4"):
+        write_text(tmp_path / name, "text")
+        assert left in names(tmp_path), name
+
+
+@needs_posix
+def test_files_of_other_machines_stay(tmp_path, monkeypatch):
+    """A number means another process there; folders are shared over networks and with containers."""
+    path = tmp_path / "film.mp4"
+    with writer(path) as (process, left):
+        kill(process)
+    files._place.cache_clear()
+    monkeypatch.setattr(files.socket, "gethostname", lambda: "another")
+    try:
+        write_text(path, "text")
+        assert names(tmp_path) == sorted([left, "film.mp4"])
+    finally:
+        files._place.cache_clear()
+
+
+@needs_posix
+def test_what_only_looks_like_one_stays(tmp_path):
+    with writer(tmp_path / "film.mp4") as (process, left):
+        kill(process)
+    others = ["x" + left, left + "x", left.replace(str(process.pid), "12x"), left.replace(str(process.pid), "")]
+    for name in others:
+        (tmp_path / name).write_text("somebody's own")
+    write_text(tmp_path / "film.mp4", "text")
+    assert names(tmp_path) == sorted([*others, "film.mp4"])
+
+
+@needs_posix
+def test_a_process_of_somebody_else_counts_as_running(monkeypatch):
+    """Asking for it is refused, which says that it is there."""
+
+    def refuse(pid, number):
+        assert number == 0
+        raise PermissionError
+
+    monkeypatch.setattr(files.os, "kill", refuse)
+    assert files._runs(1)

@@ -4,32 +4,32 @@ export type ColourBy = "plain" | "strain" | "graph" | "contact" | "residual";
 
 export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "graph", "contact", "residual"];
 
-export type TakeFormat = "mp4" | "gif" | "npz";
+export type RecordingFormat = "mp4" | "gif" | "npz";
 
-export const TAKE_FORMAT: readonly TakeFormat[] = ["mp4", "gif", "npz"];
+export const RECORDING_FORMAT: readonly RecordingFormat[] = ["mp4", "gif", "npz"];
 
-/** Hold `vertex` of the scene at `target`; `hand` tells several fingers apart, `order` counts the page's pulls. */
+/** Hold `vertex` of the scene at `target`; `pointer` tells fingers apart, `order` counts the page's pulls. */
 export interface Grab {
   type: "grab";
-  hand: number;
+  pointer: number;
   vertex: number;
   target: number[];
   scene: number;
   order: number;
 }
 
-/** Move what `hand` holds to `target`. */
+/** Move what `pointer` holds to `target`. */
 export interface Drag {
   type: "drag";
-  hand: number;
+  pointer: number;
   target: number[];
   order: number;
 }
 
-/** Let go of what `hand` holds; it keeps its velocity. */
+/** Let go of what `pointer` holds; it keeps its velocity. */
 export interface Release {
   type: "release";
-  hand: number;
+  pointer: number;
   order: number;
 }
 
@@ -62,17 +62,17 @@ export interface LoadScene {
   name: string;
 }
 
-/** Begin a take, or end it. */
-export interface Take {
-  type: "take";
+/** Begin a recording, or end it. */
+export interface SetRecording {
+  type: "set_recording";
   on: boolean;
 }
 
-/** Make a file to download: the last take seen by the given camera, or the scene with its settings as TOML. */
+/** Make a file to download: the recording seen by the given camera, or the scene with its settings as TOML. */
 export interface Save {
   type: "save";
-  what: "take" | "scene";
-  format?: TakeFormat;
+  what: "recording" | "scene";
+  format?: RecordingFormat;
   eye?: number[] | null;
   target?: number[] | null;
 }
@@ -128,8 +128,8 @@ export interface State {
   settings: Settings;
   busy: string;
   recording: boolean;
-  take_frames: number;
-  take_seconds: number;
+  recorded_frames: number;
+  recorded_seconds: number;
 }
 
 /** Something to tell the person. */
@@ -208,7 +208,7 @@ export interface FrameData {
   arrays: Record<string, ArraySpec>;
 }
 
-export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Take | Save | Drawn;
+export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Drawn;
 
 export type ToPage = Hello | State | Notice | Download;
 

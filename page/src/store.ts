@@ -1,5 +1,5 @@
 // What the page knows, as signals: the connection and the stage write, the panel reads; the panel asks through `send`
-// and `actions`.
+// and `stageActions`.
 
 import { signal } from "@preact/signals";
 
@@ -24,7 +24,7 @@ export const notices = signal<(Notice & { id: number })[]>([]);
 export const theme = signal<"light" | "dark">("light");
 
 /** Things the stage does for the panel; it sets them when it is there. */
-export const actions = {
+export const stageActions = {
   /** Download what is seen as PNG. */
   still: (): void => {},
   /** Back to the scene's own view. */

@@ -9,11 +9,12 @@ report = sim.step()
 sim.positions, report.sweeps, report.residual
 """
 
-__version__ = "0.1.0"
+from typing import Any as _Any
 
-from . import collisions, mesh
+from . import collisions, deprecation, mesh
+from ._version import __version__
 from .constraints import CONSTRAINTS, Prepared, Role, constraint
-from .energy.system import Frame, System
+from .energy import Frame, System
 from .errors import (
     FileError,
     InputError,
@@ -21,29 +22,35 @@ from .errors import (
     UnknownNameError,
     VivaceError,
 )
-from .model.materials import Cloth, Jelly, Solid, Wire
-from .model.model import Model
-from .simulation.report import Report
-from .simulation.simulation import Simulation
-from .solvers import SOLVERS, Budget, Solver
+from .model import MATERIALS, Cloth, Jelly, Material, Model, Solid, Wire
+from .scenes import SCENES, Scene, load_scene, make_scene
+from .simulation import Report, Simulation, State
+from .solvers import SOLVERS, Budget, Deadline, Outcome, Solver
 
 __all__ = [
     "CONSTRAINTS",
+    "MATERIALS",
+    "SCENES",
     "SOLVERS",
     "Budget",
     "Cloth",
+    "Deadline",
     "FileError",
     "Frame",
     "InputError",
     "Jelly",
+    "Material",
     "MissingExtraError",
     "Model",
+    "Outcome",
     "Prepared",
     "Report",
     "Role",
+    "Scene",
     "Simulation",
     "Solid",
     "Solver",
+    "State",
     "System",
     "UnknownNameError",
     "VivaceError",
@@ -51,5 +58,18 @@ __all__ = [
     "__version__",
     "collisions",
     "constraint",
+    "load_scene",
+    "make_scene",
     "mesh",
 ]
+
+
+def _view(simulation: Simulation, **options: _Any) -> _Any:
+    """Show a simulation in the browser: the viewer is above everything else, and loaded when somebody looks."""
+    from .viewer import view_simulation
+
+    return view_simulation(simulation, **options)
+
+
+Simulation.viewer = _view
+deprecation.install()

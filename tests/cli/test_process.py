@@ -12,11 +12,12 @@ import pytest
 from vivace import __version__
 
 COMMAND = [sys.executable, "-m", "vivace"]
+PATIENCE = 600  # s: where kernels have not been compiled yet, the first command compiles them
 
 
 def run(*arguments, **options):
     text = [str(argument) for argument in arguments]
-    return subprocess.run([*COMMAND, *text], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run([*COMMAND, *text], capture_output=True, text=True, timeout=PATIENCE, **options)
 
 
 def test_python_m_vivace():
@@ -30,7 +31,7 @@ def test_python_m_vivace():
 def test_a_full_disk_under_standard_output():
     with open("/dev/full", "w") as full:
         result = subprocess.run(
-            [*COMMAND, "list", "scenes"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+            [*COMMAND, "list", "scenes"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
         )
     assert result.returncode == 1
     assert "Traceback" not in result.stderr
@@ -42,7 +43,9 @@ def test_a_reader_that_leaves_early(arguments):
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        result = subprocess.run([*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
+        result = subprocess.run(
+            [*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
+        )
     finally:
         os.close(writing)
     assert result.stderr == ""
@@ -68,7 +71,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path):
         assert process.stdout.readline() == "ready\n"
         time.sleep(1.0)  # into the simulation; wherever it lands, the outcome is the same
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "vivace: interrupted" in err
     assert "Traceback" not in err

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from vivace import Budget, mesh
-from vivace.pictures import animation
+from vivace.pictures import film
 from vivace.scenes import make_scene
 
 SMALL = ("run", "tablecloth", "--set", "resolution=12", "--quiet")
@@ -220,8 +220,8 @@ def test_pictures_and_films_with_settings_inside(vivace, tmp_path):
     for name in ("run.png", "still.PNG"):
         inside = json.loads(Image.open(tmp_path / name).text["vivace"])
         assert {key: inside[key] for key in figures["settings"]} == figures["settings"]
-    with Image.open(tmp_path / "run.gif") as film:
-        assert film.n_frames >= 2
+    with Image.open(tmp_path / "run.gif") as shown:
+        assert shown.n_frames >= 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.gif", "run.mp4", "run.png", "still.PNG"]
 
 
@@ -238,7 +238,7 @@ def test_an_interrupt_while_filming_leaves_no_film(vivace, tmp_path, monkeypatch
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(animation.WRITERS._things, ".gif", interrupted)
+    monkeypatch.setitem(film.WRITERS._things, ".gif", interrupted)
     (tmp_path / "run.gif").write_bytes(b"an older film")
     result = vivace(*QUICK, "--out", tmp_path / "run.gif")
     assert result.code == 130

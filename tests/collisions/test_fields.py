@@ -13,7 +13,7 @@ from vivace.collisions import sampled
 from vivace.collisions.collider_contacts import penetration
 from vivace.collisions.colliders import Box, Capsule, Plane, Sphere
 from vivace.collisions.furniture import armchair, table, tube
-from vivace.collisions.kernels.distance import square_to_triangle
+from vivace.collisions.kernels.sampling import square_to_triangle
 from vivace.collisions.sampled import Sampled
 from vivace.mesh import Mesh, ball, bar, torus
 

@@ -102,13 +102,6 @@ def test_unknown_suffixes_name_the_known_ones(tmp_path, small_sheet, name):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("fps", "words"), [(0, "above 0"), (float("nan"), "above 0"), (60, "at most 50 frames")])
-def test_speeds_that_cannot_be(tmp_path, small_sheet, fps, words):
-    with pytest.raises(InputError, match=words):
-        save_animation(tmp_path / "a.gif", [small_sheet[0]], small_sheet[1], fps=fps, **QUICK)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("suffix", [".gif", ".mp4"])
 @pytest.mark.parametrize("camera", [None, Camera((1, 2, 4), (0, 0, 0))])
 def test_no_frames(tmp_path, small_sheet, suffix, camera):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from vivace import Cloth, Model, mesh
-from vivace.bench.film import write_run
 from vivace.bench.run import run
+from vivace.bench.run_files import write_run
 from vivace.collisions import Box, Capsule, Plane, Sphere
 from vivace.pictures import Camera, Look, Scenery, body_colours, offscreen, open_renderer
 from vivace.pictures.backends import View, ground_under

@@ -395,7 +395,7 @@ def test_exchange_keeps_what_was_set(sim):
     sim.grab([12, 2], [[0, 1, 0], [0, 1, -0.5]])
     q, targets, force = sim.positions, sim.targets, sim._acceleration.copy()
     new = base.stiffened(2.0)
-    sim.exchange(new)
+    sim.replace_model(new)
     assert sim.grabbed == (12, 2)
     assert sim.model.pinned.tolist() == [0, 1, 2, 3, 4, 12]
     assert sim.model.groups[-1].weights[0] == new.firm
@@ -414,14 +414,14 @@ def test_exchange_takes_new_pins_as_they_are(sim):
     sim.targets = sim.targets + 0.1
     moved = sim.targets
     other = sheet(pinned=False).pin([0, 24]).pin([1], target=[[5, 5, 5]])
-    sim.exchange(other)
+    sim.replace_model(other)
     np.testing.assert_array_equal(sim.targets, [moved[0], other.targets[1], [5, 5, 5]])
     sim.grab(24, (0, 0, 0))  # a pin here, free in the next
-    sim.exchange(sheet())
+    sim.replace_model(sheet())
     assert sim.model.pinned.tolist() == [0, 1, 2, 3, 4, 24]
     np.testing.assert_array_equal(sim.targets[[0, 5]], [moved[0], [0, 0, 0]])
     with pytest.raises(InputError, match="takes a Model with its own 25 vertices"):
-        sim.exchange(Model.of(mesh.cloth(4, 4)))
+        sim.replace_model(Model.of(mesh.cloth(4, 4)))
 
 
 def test_what_is_not_held_cannot_be_released(sim):

@@ -169,7 +169,7 @@ def test_wind_is_kept_when_other_things_change():
     sim = plate(solver="vivace", time_step=0.05)
     sim.wind = (1, 6, 0)
     sim.time_step = H
-    sim.exchange(sim.model.stiffened(2.0))
+    sim.replace_model(sim.model.stiffened(2.0))
     sim.grab(0)
     np.testing.assert_array_equal(sim.wind, [1, 6, 0])
     other = Simulation(sim.model, solver="vivace", budget=Budget(iterations=10), time_step=H, threads=1)

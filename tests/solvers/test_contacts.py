@@ -208,7 +208,7 @@ def test_the_guard_of_surfaces_moves_nothing_into_a_collider(solver):
     sim = Simulation(model, solver=solver, budget=Budget(iterations=3), time_step=1.0, threads=1)
     stuck = 0
     for _ in range(12):
-        stuck += sim.step().stuck
+        stuck += sim.step().corrected
         assert penetration([Plane(), ball], sim.positions).max() <= 1e-4
         assert len(crossings(sim.positions, sheet.triangles)[0]) == 0
     assert stuck > 0
@@ -328,7 +328,7 @@ def test_solvers_that_cannot_follow_contacts_say_so(solver, message):
 def test_an_unprepared_solver_says_so():
     for name in ("pbd", "vivace"):
         with pytest.raises(InputError, match="has not been prepared"):
-            make_solver(name).touch(Contacts(), np.zeros((1, 4), np.float32), np.zeros((1, 4), np.float32))
+            make_solver(name).set_contacts(Contacts(), np.zeros((1, 4), np.float32), np.zeros((1, 4), np.float32))
 
 
 def test_the_report_says_what_happened():

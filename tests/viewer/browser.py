@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from .conftest import PATIENCE
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # WebGL without a GPU, and no connections to the outside.
 FLAGS = (
@@ -35,6 +37,7 @@ class Page:
         self.viewer, self.errors = viewer, []
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context})
         self.page = self.context.new_page()
+        self.page.set_default_timeout(1000 * PATIENCE)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
         self.page.goto(viewer.url)
@@ -43,15 +46,15 @@ class Page:
     def close(self):
         self.context.close()
 
-    def until(self, script, seconds=30.0):
+    def until(self, script):
         """Wait until a script gives something true; the page's policy forbids Playwright's own way."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             found = self.page.evaluate(script)
             if found:
                 return found
             time.sleep(0.03)
-        raise AssertionError(f"{script} did not come true within {seconds} s")
+        raise AssertionError(f"{script} did not come true within {PATIENCE} s")
 
     def frames(self, count=3):
         """Let the page draw some more frames."""

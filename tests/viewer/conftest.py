@@ -1,27 +1,35 @@
-"""Sessions and viewers for tests: small scenes, one thread, a server on loopback."""
+"""Sessions and viewers for tests: small scenes, one thread, a server on loopback.
+
+Tests wait for what happens and not for time to pass; PATIENCE only ends a test that would wait for ever, and is long
+enough for a machine that is busy with something else. Steps have a number of sweeps instead of milliseconds, so that
+such a machine computes the same.
+"""
 
 import time
 from contextlib import contextmanager
 
 import pytest
 
+from vivace.solvers import Budget
 from vivace.viewer import Target, Viewer
 from vivace.viewer import messages as m
 from vivace.viewer.server import Server
 from vivace.viewer.session import Session
 
+PATIENCE = 120.0  # s
+SWEEPS = Budget(iterations=20)
 SMALL = Target("tablecloth", {"resolution": 12, "table": False})
 
 
-def until(test, seconds=20.0, what="it"):
+def until(test, what="it"):
     """Wait for something that another thread does."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         found = test()
         if found:
             return found
         time.sleep(0.005)
-    raise AssertionError(f"{what} did not happen within {seconds} s")
+    raise AssertionError(f"{what} did not happen within {PATIENCE} s")
 
 
 class Told:
@@ -44,12 +52,17 @@ class Told:
         """Until everything said so far was done."""
         done = []
         self.session.call(lambda: done.append(True))
-        until(lambda: done, what="a command")
+        until(lambda: done, "a command")
+
+    def rounds(self, count=5):
+        """Let the thread go round that often: it would make a step each time, unless it rests."""
+        for _ in range(count):
+            self.settle()
 
     def frames(self, count=3):
         """Let it make some more frames."""
         first = self.session.newest.number if self.session.newest else 0
-        return until(lambda: (new := self.session.newest) and new.number >= first + count and new, what="a frame")
+        return until(lambda: (new := self.session.newest) and new.number >= first + count and new, "a frame")
 
     def notices(self):
         return [message.text for message, _ in self.said if isinstance(message, m.Notice)]
@@ -62,6 +75,8 @@ class Told:
 @contextmanager
 def running(target=SMALL, **options):
     session = Session(target, threads=1, **options)
+    if "sim" not in options:
+        session.sims[0].budget = SWEEPS
     told = Told(session)
     session.start()
     try:
@@ -79,5 +94,7 @@ def told():
 @pytest.fixture
 def viewer(monkeypatch):
     monkeypatch.setattr(Server, "has_page", True)
-    with Viewer(SMALL, port=0, threads=1) as viewer:
+    viewer = Viewer(SMALL, port=0, threads=1)
+    viewer.session.sims[0].budget = SWEEPS
+    with viewer:
         yield viewer

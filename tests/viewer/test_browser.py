@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from viewer.browser import Page, open_browser
-from viewer.conftest import until
+from viewer.conftest import PATIENCE, SWEEPS, until
 from vivace.scenes import load_scene
 from vivace.viewer import Target, Viewer
 from vivace.viewer.messages import Change, ColourBy
@@ -18,6 +18,7 @@ from vivace.viewer.server import PAGE
 
 AXE = Path(__file__).parents[2] / "page" / "node_modules" / "axe-core" / "axe.min.js"
 RESOLUTION = 40
+MIDDLE = RESOLUTION * RESOLUTION // 2 + RESOLUTION // 2
 CORNER = 2 * RESOLUTION + 2  # not quite at the tip, which a pointer may miss
 
 pytestmark = pytest.mark.skipif(not (PAGE / "app.js").is_file(), reason="the page has not been built")
@@ -43,6 +44,7 @@ def app(chromium, cloth):
     """A fresh page on the cloth, all settings as at the start."""
     session = cloth.session
     first = session.settings
+    session.call(lambda: setattr(session.sims[0], "budget", SWEEPS))
     page = Page(chromium, cloth)
     yield page
     page.close()
@@ -50,7 +52,7 @@ def app(chromium, cloth):
     given = {name: value for name, value in asdict(first).items() if value != getattr(session.settings, name)}
     if given:
         session.tell("test", Change(**given))
-        until(lambda: session.settings == first, 60, "the first settings")
+        until(lambda: session.settings == first, "the first settings")
     assert not page.errors
 
 
@@ -64,10 +66,33 @@ def speed(viewer):
 
 
 def change_seen(viewer, name, value):
-    until(lambda: getattr(viewer.session.settings, name) == value, what=f"{name} = {value}")
+    until(lambda: getattr(viewer.session.settings, name) == value, f"{name} = {value}")
 
 
-# --- the hand --------------------------------------------------------------------------------------------------------
+def aim(page, viewer, vertex, view=0):
+    """Where a vertex is on the screen, with the simulation paused: on a busy machine it would have moved on before the
+    pointer is there."""
+    viewer.session.tell("test", Change(paused=True))
+    change_seen(viewer, "paused", True)
+    shown = f"Array.from(window.vivace.positions({view}))"
+    until(
+        lambda: np.allclose(page.page.evaluate(shown), sim_of(viewer, view).positions.ravel(), atol=1e-3),
+        "the last frame on the page",
+    )
+    return page.at(vertex, view)
+
+
+def press(app, viewer, vertex, view=0):
+    """Take hold of a vertex with the mouse; where it was."""
+    x, y = aim(app, viewer, vertex, view)
+    app.page.mouse.move(x, y)
+    app.page.mouse.down()
+    until(lambda: all(sim.grabbed for sim in viewer.session.sims), "the grab")
+    viewer.session.tell("test", Change(paused=False))
+    return x, y
+
+
+# --- the pointer -----------------------------------------------------------------------------------------------------
 
 
 def test_a_corner_is_dragged_and_comes_back_to_rest(app, cloth):
@@ -75,24 +100,18 @@ def test_a_corner_is_dragged_and_comes_back_to_rest(app, cloth):
     app.frames(60)
     app.shoot("1-before")
     before = sim_of(cloth).positions[CORNER]
-    x, y = app.at(CORNER)
-    app.page.mouse.move(x, y)
-    app.page.mouse.down()
-    until(lambda: sim_of(cloth).grabbed, what="the grab")
+    x, y = press(app, cloth, CORNER)
     for k in range(20):
         app.page.mouse.move(x + 3 * k, y - 8 * k)
         app.frames(1)
-    app.frames(8)
-    app.shoot("2-dragged")
     (held,) = sim_of(cloth).grabbed
-    moved = sim_of(cloth).positions[held] - before
-    assert moved[1] > 0.1
-    seen = np.array(app.at(held))
-    assert np.linalg.norm(seen - (x + 57, y - 152)) < 30  # pixels: the cloth is where the pointer is
+    until(lambda: np.linalg.norm(np.subtract(app.at(held), (x + 57, y - 152))) < 30, "the cloth under the pointer")
+    app.shoot("2-dragged")
+    assert sim_of(cloth).positions[held, 1] - before[1] > 0.1
     app.page.mouse.up()
-    until(lambda: not sim_of(cloth).grabbed, what="the release")
+    until(lambda: not sim_of(cloth).grabbed, "the release")
     assert np.isfinite(sim_of(cloth).positions).all()
-    until(lambda: speed(cloth) < 0.03, 60, "rest")
+    until(lambda: speed(cloth) < 0.03, "rest")
     app.frames(2)
     app.shoot("3-at-rest")
     assert np.isfinite(sim_of(cloth).positions).all()
@@ -104,14 +123,14 @@ def test_a_drag_on_the_background_turns_the_camera(app, cloth):
     app.page.mouse.down()
     app.page.mouse.move(200, 400, steps=5)
     app.page.mouse.up()
-    app.frames(2)
-    after = app.page.evaluate("window.vivace.camera.position.toArray()")
-    assert np.linalg.norm(np.subtract(after, before)) > 0.1
+
+    def away():
+        return np.linalg.norm(np.subtract(app.page.evaluate("window.vivace.camera.position.toArray()"), before))
+
+    until(lambda: away() > 0.1, "the turn")
     assert not sim_of(cloth).grabbed
     app.page.click("#home")
-    app.frames(2)
-    again = app.page.evaluate("window.vivace.camera.position.toArray()")
-    np.testing.assert_allclose(again, before, atol=1e-3)
+    until(lambda: away() < 1e-3, "the way home")
 
 
 def test_the_wheel_zooms(app):
@@ -119,19 +138,16 @@ def test_the_wheel_zooms(app):
     before = app.page.evaluate(length)
     app.page.mouse.move(30, 400)
     app.page.mouse.wheel(0, -400)
-    app.frames(5)
-    assert app.page.evaluate(length) != pytest.approx(before, rel=0.02)
+    until(lambda: abs(app.page.evaluate(length) / before - 1) > 0.02, "the zoom")
 
 
 def test_a_patch_is_held_with_a_radius(app, cloth):
     app.slide("grab_radius", 0.1)
     change_seen(cloth, "grab_radius", 0.1)
-    x, y = app.at(RESOLUTION * RESOLUTION // 2 + RESOLUTION // 2)
-    app.page.mouse.move(x, y)
-    app.page.mouse.down()
-    until(lambda: len(sim_of(cloth).grabbed) > 5, what="the patch")
+    press(app, cloth, MIDDLE)
+    assert len(sim_of(cloth).grabbed) > 5
     app.page.mouse.up()
-    until(lambda: not sim_of(cloth).grabbed, what="the release")
+    until(lambda: not sim_of(cloth).grabbed, "the release")
     app.slide("grab_radius", 0)
     change_seen(cloth, "grab_radius", 0)
 
@@ -139,7 +155,7 @@ def test_a_patch_is_held_with_a_radius(app, cloth):
 def test_a_finger_holds_the_cloth(chromium, cloth):
     page = Page(chromium, cloth, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     try:
-        x, y = page.at(RESOLUTION * RESOLUTION // 2 + RESOLUTION // 2)
+        x, y = aim(page, cloth, MIDDLE)
         touch = page.context.new_cdp_session(page.page)
 
         def send(kind, *places):
@@ -147,14 +163,17 @@ def test_a_finger_holds_the_cloth(chromium, cloth):
             touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
         send("touchStart", (x, y))
-        until(lambda: sim_of(cloth).grabbed, what="the grab")
+        until(lambda: sim_of(cloth).grabbed, "the grab")
+        cloth.session.tell("test", Change(paused=False))
         send("touchMove", (x, y - 40))
         page.frames(3)
         send("touchEnd")
-        until(lambda: not sim_of(cloth).grabbed, what="the release")
+        until(lambda: not sim_of(cloth).grabbed, "the release")
         page.shoot("phone")
     finally:
         page.close()
+        cloth.session.tell("test", Change(paused=False))
+        change_seen(cloth, "paused", False)
 
 
 # --- each control, and its effect in the simulation ------------------------------------------------------------------
@@ -200,7 +219,7 @@ def test_time_step(app, cloth):
 def test_solver_and_relaxation(app, cloth):
     first = cloth.session.settings.solver
     app.page.select_option("#solver", "vivace")
-    until(lambda: sim_of(cloth).solver.name == "vivace", 60)
+    until(lambda: sim_of(cloth).solver.name == "vivace")
     app.frames(2)
     app.slide("relaxation", 1.5)
     until(lambda: sim_of(cloth).solver.omega == 1.5)
@@ -210,15 +229,12 @@ def test_solver_and_relaxation(app, cloth):
 
 def test_compare(app, cloth):
     app.page.select_option("#compare", "jacobi")
-    until(lambda: len(cloth.session.sims) == 2, 60)
+    until(lambda: len(cloth.session.sims) == 2)
     assert sim_of(cloth, 1).solver.name == "jacobi"
     app.frames(5)
     app.shoot("split")
-    x, y = app.at(RESOLUTION * RESOLUTION // 2 + RESOLUTION // 2, 1)  # in the right half
-    assert x > 500
-    app.page.mouse.move(x, y)
-    app.page.mouse.down()
-    until(lambda: all(sim.grabbed for sim in cloth.session.sims), what="the grab in both")
+    x, _ = press(app, cloth, MIDDLE, view=1)
+    assert x > 500  # in the right half; it is held in both
     app.page.mouse.up()
     app.page.select_option("#compare", "")
     until(lambda: len(cloth.session.sims) == 1)
@@ -247,10 +263,10 @@ def test_colour_by(app, cloth, kind):
 
 def test_another_scene_and_back(app, cloth):
     app.page.select_option("#scene", "cube")
-    until(lambda: cloth.session.scene.name == "cube", 60)
+    until(lambda: cloth.session.scene.name == "cube")
     app.until("window.vivace.ready && window.vivace.positions().length === 3 * 12 ** 3")
     app.page.select_option("#scene", "tablecloth")
-    until(lambda: cloth.session.scene.name == "tablecloth", 60)
+    until(lambda: cloth.session.scene.name == "tablecloth")
     app.until(f"window.vivace.ready && window.vivace.positions().length === 3 * {RESOLUTION**2}")
 
 
@@ -302,18 +318,18 @@ def test_the_scene(app, tmp_path, cloth):
     assert scene.model.collisions is not None
 
 
-def test_a_take(app, tmp_path, cloth):
-    app.page.click("#take")
-    until(lambda: cloth.session.take.recording)
+def test_a_recording(app, tmp_path, cloth):
+    app.page.click("#record")
+    until(lambda: cloth.session.recording.active)
     app.frames(15)
-    app.page.click("#take")
-    until(lambda: not cloth.session.take.recording)
-    app.page.select_option("#take_format", "npz")
-    with app.page.expect_download(timeout=60_000) as waiting:
-        app.page.click("#save_take")
-    path = tmp_path / "take.npz"
+    app.page.click("#record")
+    until(lambda: not cloth.session.recording.active)
+    app.page.select_option("#recording_format", "npz")
+    with app.page.expect_download() as waiting:
+        app.page.click("#save_recording")
+    path = tmp_path / "recording.npz"
     waiting.value.save_as(path)
-    assert np.load(path)["positions"].shape == (cloth.session.take.frames, RESOLUTION**2, 3)
+    assert np.load(path)["positions"].shape == (cloth.session.recording.frames, RESOLUTION**2, 3)
 
 
 # --- the rest --------------------------------------------------------------------------------------------------------
@@ -347,6 +363,7 @@ def test_a_page_of_another_origin_is_refused(chromium, cloth, tmp_path):
     site = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path)))
     threading.Thread(target=site.serve_forever, daemon=True).start()
     page = chromium.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
     try:
         page.goto(f"http://127.0.0.1:{site.server_port}/index.html")
         until(page.title)
@@ -358,9 +375,10 @@ def test_a_page_of_another_origin_is_refused(chromium, cloth, tmp_path):
 
 def test_a_wrong_key_is_explained(chromium, cloth):
     page = chromium.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
     try:
         page.goto(cloth.url.partition("#")[0] + "#token=wrong")
-        until(lambda: "key" in page.inner_text("body"), 20)
+        until(lambda: "key" in page.inner_text("body"))
         assert not cloth.server.clients
     finally:
         page.close()

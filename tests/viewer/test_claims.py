@@ -10,6 +10,8 @@ import vivace as vv
 from vivace.scenes import make_scene
 from vivace.viewer import messages as m
 
+from .conftest import until
+
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "viewer.md"
 
@@ -30,7 +32,7 @@ def test_the_range_of_relaxation_is_stable(omega, sweeps):
 def test_the_units_work_in_order_when_somebody_pulls(told):
     """Claim 15: the graph is coloured, the partitions solved, the model updated, with what the input port received."""
     told.tell(m.Change(solver="vivace"))
-    told.settle()
+    until(lambda: told.session.settings.solver == "vivace")
     snapshot = told.frames(3)
     told.tell(m.Grab(0, 70, [0.0, 0.3, 0.0], snapshot.backdrop.number, 1))
     snapshot = told.frames(12)

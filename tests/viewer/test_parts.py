@@ -1,4 +1,4 @@
-"""The parts of a session by themselves: colours, the workshop, priorities, takes."""
+"""The parts of a session by themselves: colours, the background worker, priorities, recordings."""
 
 import threading
 
@@ -10,21 +10,21 @@ from viewer.conftest import until
 from vivace.errors import InputError
 from vivace.scenes import make_scene
 from vivace.viewer import priority
+from vivace.viewer.background_worker import BackgroundWorker
 from vivace.viewer.colours import LEAST_STRAIN, values_of
 from vivace.viewer.edges import Edges
 from vivace.viewer.priority import Preference
-from vivace.viewer.show import Show
-from vivace.viewer.takes import Take
-from vivace.viewer.workshop import Workshop
+from vivace.viewer.recordings import Recording
+from vivace.viewer.running_scene import RunningScene
 
 
 @pytest.fixture(scope="module")
 def view():
     """A cloth on a table after half a second."""
     scene = make_scene("tablecloth", resolution=16, table=True)
-    show = Show(scene, scene.simulate(solver="vivace", budget=vv.Budget(iterations=10), threads=1))
+    running = RunningScene(scene, scene.simulate(solver="vivace", budget=vv.Budget(iterations=10), threads=1))
     for _ in range(15):
-        (one,) = show.step()
+        (one,) = running.step()
     return one
 
 
@@ -61,39 +61,39 @@ def test_graph_colours(view):
     assert len(values_of("plain", view, np.zeros(0)).bytes) == 0
 
 
-# --- the workshop ---------------------------------------------------------------------------------------------------
+# --- the background worker--------------------------------------------------------------------------------------------
 
 
-def test_the_newest_order_wins():
+def test_the_newest_job_wins():
     done, begun, gate = [], threading.Event(), threading.Event()
-    workshop = Workshop(lambda finish: finish(), lambda: None)
+    worker = BackgroundWorker(lambda finish: finish(), lambda: None)
 
     def slow():
         begun.set()
         gate.wait()
         return lambda: done.append("first")
 
-    workshop.order("first", slow, print)
+    worker.submit("first", slow, print)
     begun.wait()
-    workshop.order("second", lambda: lambda: done.append("second"), print)
-    workshop.order("third", lambda: lambda: done.append("third"), print)
-    assert workshop.busy == "third"
+    worker.submit("second", lambda: lambda: done.append("second"), print)
+    worker.submit("third", lambda: lambda: done.append("third"), print)
+    assert worker.busy == "third"
     gate.set()
-    until(lambda: workshop.busy == "")
-    workshop.stop()
+    until(lambda: worker.busy == "")
+    worker.stop()
     assert done == ["third"]
 
 
 def test_what_fails_is_said():
     said = []
-    workshop = Workshop(lambda finish: finish(), lambda: None)
+    worker = BackgroundWorker(lambda finish: finish(), lambda: None)
 
     def fail():
         raise InputError("no such thing")
 
-    workshop.order("a", fail, lambda error: said.append(str(error)))
-    until(lambda: said and workshop.busy == "")
-    workshop.stop()
+    worker.submit("a", fail, lambda error: said.append(str(error)))
+    until(lambda: said and worker.busy == "")
+    worker.stop()
     assert said == ["no such thing"]
 
 
@@ -121,6 +121,25 @@ def test_physics_that_leaves_no_time_is_not_preferred(monkeypatch):
     assert set(asked) == {2}
 
 
+def test_the_physics_and_its_helpers_are_preferred_and_nobody_else(monkeypatch):
+    """Threads are found in the team's own list: what somebody calls theirs does not matter."""
+    asked, end = set(), threading.Event()
+    helper, other = (threading.Thread(target=end.wait, name=name) for name in ("helper", "vivace-1"))
+    helper.start()
+    other.start()
+    monkeypatch.setattr(priority, "helper_threads", lambda: (helper,))
+    monkeypatch.setattr(priority.os, "SCHED_RR", 2, raising=False)
+    monkeypatch.setattr(priority.os, "sched_param", lambda p: p, raising=False)
+    monkeypatch.setattr(priority.os, "sched_setscheduler", lambda *a: asked.add(a[0]), raising=False)
+    try:
+        Preference().update(0.1)
+    finally:
+        end.set()
+        helper.join()
+        other.join()
+    assert asked == {helper.native_id, threading.get_native_id()}
+
+
 def test_without_the_right_nothing_happens(monkeypatch):
     def refuse(*_):
         raise PermissionError
@@ -131,28 +150,28 @@ def test_without_the_right_nothing_happens(monkeypatch):
     preference.end()
 
 
-# --- takes ----------------------------------------------------------------------------------------------------------
+# --- recordings -----------------------------------------------------------------------------------------------------
 
 
-def test_a_take_ends_when_it_is_full(monkeypatch, view):
-    monkeypatch.setattr("vivace.viewer.takes.MOST_BYTES", 10_000)
+def test_a_recording_ends_when_it_is_full(monkeypatch, view):
+    monkeypatch.setattr("vivace.viewer.recordings.MOST_BYTES", 10_000)
     scene = make_scene("tablecloth", resolution=16)
-    show, take = Show(scene, scene.simulate(threads=1)), Take()
-    take.begin(scene, show.settings, show.sims[0])
-    while take.recording:
-        take.add(view.report.positions, 0.033)
-    assert take.full
-    assert take.frames == 4  # of 3,072 bytes
-    assert take.seconds == pytest.approx(4 * 0.033)
+    running, recording = RunningScene(scene, scene.simulate(threads=1)), Recording()
+    recording.begin(scene, running.settings, running.sims[0])
+    while recording.active:
+        recording.add(view.report.positions, 0.033)
+    assert recording.full
+    assert recording.frames == 4  # of 3,072 bytes
+    assert recording.seconds == pytest.approx(4 * 0.033)
 
 
 def test_an_mp4_or_what_to_install(tmp_path, view):
     scene = make_scene("tablecloth", resolution=16)
-    show, take, seen = Show(scene, scene.simulate(threads=1)), Take(), []
-    take.begin(scene, show.settings, show.sims[0])
+    running, recording, seen = RunningScene(scene, scene.simulate(threads=1)), Recording(), []
+    recording.begin(scene, running.settings, running.sims[0])
     for _ in range(3):
-        take.add(view.report.positions, 0.033)
-    take.end()
-    take.write(tmp_path / "film.mp4", None, lambda done, total: seen.append((done, total)))
+        recording.add(view.report.positions, 0.033)
+    recording.end()
+    recording.write(tmp_path / "film.mp4", None, lambda done, total: seen.append((done, total)))
     assert (tmp_path / "film.mp4").read_bytes()[4:8] == b"ftyp"
     assert seen == [(1, 3), (2, 3), (3, 3)]

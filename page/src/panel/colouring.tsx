@@ -3,10 +3,10 @@
 import { COLOUR_BY } from "../messages";
 import { theme } from "../store";
 import { categorical, ramp } from "../stage/colours";
-import { COLOUR_NAMES } from "./deeds";
+import { COLOUR_NAMES } from "./actions";
 import { Section } from "./fields";
 import { THIN, count, short } from "./format";
-import { slowFrame } from "./pace";
+import { slowFrame } from "./throttle";
 import { change, live, settings, useShown } from "./settings";
 
 const MOST_SWATCHES = 24; // more than fit in a line

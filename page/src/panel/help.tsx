@@ -1,9 +1,9 @@
-// The help: keys, hands, and a switch for the keys.
+// The help: keys, gestures, and a switch for the keys.
 
 import { useEffect, useRef } from "preact/hooks";
 
 import { hello } from "../store";
-import { helpOpen } from "./deeds";
+import { helpOpen } from "./actions";
 import { Cross } from "./icons";
 import { GESTURES, SHORTCUTS, keysOn, setKeys } from "./shortcuts";
 

@@ -4,7 +4,7 @@ import { viewports } from "../stage/layout";
 import { dismiss, link, notices, state, type Link } from "../store";
 import { count, percent } from "./format";
 import { Cross } from "./icons";
-import { slowFrame } from "./pace";
+import { slowFrame } from "./throttle";
 
 function Labels() {
   const views = slowFrame.value?.views ?? [];

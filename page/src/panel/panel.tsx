@@ -5,19 +5,19 @@ import { render } from "preact";
 import "../style.css";
 import { hello, state, theme } from "../store";
 import { ColouringSection } from "./colouring";
-import { helpOpen } from "./deeds";
+import { helpOpen } from "./actions";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
 import { Overlay } from "./overlay";
-import { startPace } from "./pace";
+import { startThrottle } from "./throttle";
 import { PlotSection } from "./plots/section";
 import { startHistory } from "./plots/history";
 import { ReadoutSection } from "./readouts";
+import { RecordingSection } from "./recording";
 import { SimulationSection } from "./scene";
 import { live } from "./settings";
 import { Handle, isSheet, open, startSheet, toggle } from "./sheet";
 import { listen } from "./shortcuts";
-import { TakeSection } from "./take";
 import { startTheme, toggleTheme } from "./theme";
 import { Transport } from "./transport";
 import { WorldSection } from "./world";
@@ -60,7 +60,7 @@ function Controls() {
           <PlotSection />
           <ColouringSection />
           <WorldSection />
-          <TakeSection />
+          <RecordingSection />
         </fieldset>
       ) : (
         <p class="waiting hint">Controls appear as soon as there is a simulation.</p>
@@ -84,7 +84,7 @@ function Panel() {
 export function mountPanel(): void {
   startTheme();
   startSheet();
-  startPace();
+  startThrottle();
   startHistory();
   listen();
   render(<Overlay />, document.getElementById("overlay")!);

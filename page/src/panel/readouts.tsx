@@ -3,7 +3,7 @@
 import type { ViewData } from "../messages";
 import { Section } from "./fields";
 import { THIN, count, fixed, percent, sentence, short } from "./format";
-import { slowFrame, slowPace } from "./pace";
+import { slowFrame, slowPace } from "./throttle";
 
 interface Row {
   name: string;
@@ -104,7 +104,7 @@ export function ReadoutSection() {
         <Tile name="Page" title="Frames that the page draws a second" value={fixed(fps, 0)} unit="fps" />
         <Tile
           name="Latency"
-          title="From a move of the hand to the frame that shows it"
+          title="From a move of the pointer to the frame that shows it"
           value={latency === null ? "–" : fixed(latency, 0)}
           unit={latency === null ? "" : "ms"}
         />

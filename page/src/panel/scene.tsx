@@ -2,7 +2,7 @@
 
 import { RANGES } from "../messages";
 import { hello, scene, send, state } from "../store";
-import { compareWith } from "./deeds";
+import { compareWith } from "./actions";
 import { Select, Slider } from "./fields";
 import { fixed, sentence } from "./format";
 import { change, choice, settings } from "./settings";

@@ -1,5 +1,5 @@
 // Settings between the person and the server: what is asked for leaves at most once a frame, what is shown is the
-// server's word, except for the moment in which the person's own hand is ahead of it.
+// server's word, except for the moment in which the person's own pointer is ahead of it.
 
 import { computed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -35,9 +35,9 @@ function same(a: unknown, b: unknown): boolean {
 
 interface Shown<T> {
   shown: T;
-  /** Show this, as long as the hand is on it. */
+  /** Show this, as long as the pointer is on it. */
   hold: (value: T) => void;
-  /** The hand has left: the server's word counts, as soon as it comes. */
+  /** The pointer has left: the server's word counts, as soon as it comes. */
   letGo: () => void;
 }
 
@@ -56,7 +56,7 @@ export function useShown<T>(told: T): Shown<T> {
   };
   useEffect(() => () => window.clearTimeout(timer.current), []);
   useEffect(() => {
-    // Echoes of values that the hand has passed are no answer yet.
+    // Echoes of values that the pointer has passed are no answer yet.
     if (own && !held.current && same(own.value, told)) setOwn(null);
   }, [told]);
 

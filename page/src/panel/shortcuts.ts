@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-import * as deeds from "./deeds";
+import * as actions from "./actions";
 import { remember, remembered } from "./remember";
 import { fold } from "./sheet";
 import { toggleTheme } from "./theme";
@@ -17,21 +17,21 @@ export interface Shortcut {
 }
 
 export const SHORTCUTS: readonly Shortcut[] = [
-  { keys: [" "], shown: ["Space"], what: "Pause and play", run: deeds.togglePause },
-  { keys: [".", "s"], shown: [".", "S"], what: "One step, while paused", run: deeds.step },
-  { keys: ["r"], shown: ["R"], what: "Start the scene again", run: deeds.reset },
-  { keys: ["h"], shown: ["H"], what: "The scene’s own view", run: deeds.home },
-  { keys: ["c"], shown: ["C"], what: "Next colouring", run: deeds.nextColouring },
-  { keys: ["v"], shown: ["V"], what: "Split view on and off", run: deeds.toggleSplit },
-  { keys: ["["], shown: ["["], what: "Previous solver", run: () => deeds.nextSolver(-1) },
-  { keys: ["]"], shown: ["]"], what: "Next solver", run: () => deeds.nextSolver(1) },
-  { keys: ["+", "="], shown: ["+"], what: "A millisecond more", run: () => deeds.changeBudget(1) },
-  { keys: ["-"], shown: ["−"], what: "A millisecond less", run: () => deeds.changeBudget(-1) },
-  { keys: ["w"], shown: ["W"], what: "Wind on and off", run: deeds.toggleWind },
-  { keys: ["t"], shown: ["T"], what: "Record a take, and stop", run: deeds.toggleTake },
-  { keys: ["p"], shown: ["P"], what: "Save a still", run: deeds.still },
+  { keys: [" "], shown: ["Space"], what: "Pause and play", run: actions.togglePause },
+  { keys: [".", "s"], shown: [".", "S"], what: "One step, while paused", run: actions.step },
+  { keys: ["r"], shown: ["R"], what: "Start the scene again", run: actions.reset },
+  { keys: ["h"], shown: ["H"], what: "The scene’s own view", run: actions.home },
+  { keys: ["c"], shown: ["C"], what: "Next colouring", run: actions.nextColouring },
+  { keys: ["v"], shown: ["V"], what: "Split view on and off", run: actions.toggleSplit },
+  { keys: ["["], shown: ["["], what: "Previous solver", run: () => actions.nextSolver(-1) },
+  { keys: ["]"], shown: ["]"], what: "Next solver", run: () => actions.nextSolver(1) },
+  { keys: ["+", "="], shown: ["+"], what: "A millisecond more", run: () => actions.changeBudget(1) },
+  { keys: ["-"], shown: ["−"], what: "A millisecond less", run: () => actions.changeBudget(-1) },
+  { keys: ["w"], shown: ["W"], what: "Wind on and off", run: actions.toggleWind },
+  { keys: ["t"], shown: ["T"], what: "Record, and stop", run: actions.toggleRecording },
+  { keys: ["p"], shown: ["P"], what: "Save a still", run: actions.still },
   { keys: ["d"], shown: ["D"], what: "Dark and light", run: toggleTheme },
-  { keys: ["?"], shown: ["?"], what: "This help", run: () => (deeds.helpOpen.value = !deeds.helpOpen.peek()) },
+  { keys: ["?"], shown: ["?"], what: "This help", run: () => (actions.helpOpen.value = !actions.helpOpen.peek()) },
 ];
 
 /** Single keys get in the way of speech input and of some screen readers, so they can be switched off. */
@@ -54,9 +54,9 @@ function belongsElsewhere(event: KeyboardEvent): boolean {
 
 export function listen(): void {
   window.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !deeds.helpOpen.peek()) fold(); // the dialogue closes by itself
+    if (event.key === "Escape" && !actions.helpOpen.peek()) fold(); // the dialogue closes by itself
     if (belongsElsewhere(event) || !keysOn.peek()) return;
-    if (deeds.helpOpen.peek() && event.key !== "?") return;
+    if (actions.helpOpen.peek() && event.key !== "?") return;
     const shortcut = SHORTCUTS.find((one) => one.keys.includes(event.key));
     if (!shortcut || (event.repeat && !".s+=-".includes(event.key))) return;
     event.preventDefault();
@@ -66,7 +66,7 @@ export function listen(): void {
 
 /** What mouse, fingers and keys do on the view itself, for the help. */
 export const GESTURES: readonly [string, string][] = [
-  ["Drag a body", "Pull at it; every finger is a hand of its own"],
+  ["Drag a body", "Pull at it; every finger holds a place of its own"],
   ["Wheel while pulling", "Towards you and away"],
   ["Drag beside it", "Turn the view"],
   ["Right drag, two fingers", "Shift the view"],

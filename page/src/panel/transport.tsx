@@ -1,9 +1,9 @@
 // The row that is always there: run, step, reset, home, and how the step goes against its budget.
 
 import { THIN, count, fixed } from "./format";
-import { home, reset, step, togglePause } from "./deeds";
+import { home, reset, step, togglePause } from "./actions";
 import { Home, Pause, Play, Reset, Step } from "./icons";
-import { slowFrame } from "./pace";
+import { slowFrame } from "./throttle";
 import { live, settings } from "./settings";
 
 function Gauge() {

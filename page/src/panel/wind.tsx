@@ -1,4 +1,4 @@
-// Wind: its speed, and where it blows to as a slider with a compass that a hand can turn.
+// Wind: its speed, and where it blows to as a slider with a compass that a pointer can turn.
 
 import type { TargetedPointerEvent } from "preact";
 

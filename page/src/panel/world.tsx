@@ -1,4 +1,4 @@
-// The world around the solver: material, time, forces and the hand.
+// The world around the solver: material, time, forces and the pointer.
 
 import { RANGES } from "../messages";
 import { Section, Slider } from "./fields";

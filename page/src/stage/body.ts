@@ -22,7 +22,7 @@ import { dotMaterial, lighten, surfaceMaterial } from "./materials";
 import { colourise, decode, sharedOut, vertexNormals } from "./surface";
 
 const STEPS = 65535; // what the largest uint16 means
-const MOST_HELD = 4096; // marks; a hand that holds more shows these
+const MOST_HELD = 4096; // marks; a pointer that holds more shows these
 
 export class Body {
   readonly group = new Group();
@@ -120,7 +120,7 @@ export class Body {
     if (this.#beads) this.#beads.uniforms.size.value = 3.5 * pixel;
     this.#pins.uniforms.colour.value.copy(look.pin);
     this.#pins.uniforms.size.value = 7 * pixel;
-    this.#rings.uniforms.colour.value.copy(look.hand);
+    this.#rings.uniforms.colour.value.copy(look.pointer);
     this.#rings.uniforms.size.value = 15 * pixel;
     this.#paint();
   }

@@ -18,7 +18,7 @@ export interface Look {
   scenery: Color;
   wire: Color;
   pin: Color;
-  hand: Color;
+  pointer: Color;
   divider: Color;
   /** Light from above and from below, and the strengths of the key, of the light beside the eye, and of the rim. */
   sky: Color;
@@ -40,7 +40,7 @@ export const LOOKS: Record<Theme, Look> = {
     scenery: new Color("#b9aea2"),
     wire: new Color("#2f6ba8"),
     pin: new Color("#c2410c"),
-    hand: new Color("#d6336c"),
+    pointer: new Color("#d6336c"),
     divider: new Color("#ffffff"),
     sky: new Color("#f4f8ff").multiplyScalar(0.5),
     earth: new Color("#b8a898").multiplyScalar(0.3),
@@ -59,7 +59,7 @@ export const LOOKS: Record<Theme, Look> = {
     scenery: new Color("#7d756d"),
     wire: new Color("#7db8ee"),
     pin: new Color("#ffa05c"),
-    hand: new Color("#ff6b9d"),
+    pointer: new Color("#ff6b9d"),
     divider: new Color("#0a0d11"),
     sky: new Color("#cfdcf0").multiplyScalar(0.4),
     earth: new Color("#59616e").multiplyScalar(0.26),

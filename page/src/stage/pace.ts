@@ -6,7 +6,7 @@ const KEPT = 200; // latencies that the median is of
 const MOST = 20_000; // that are remembered
 const TOLD = 500; // ms between two reports
 
-export class Pace {
+export class PaceMeter {
   /** All since the last reset, ms. */
   latencies: number[] = [];
   frames = 0;

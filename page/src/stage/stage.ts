@@ -5,24 +5,24 @@ import { PerspectiveCamera, Vector3, type WebGLRenderer } from "three";
 
 import type { FrameData, SceneData } from "../messages";
 import type { Message } from "../packing";
-import { actions, frame, hello, notify, scene, send, theme } from "../store";
+import { frame, hello, notify, scene, send, stageActions, theme } from "../store";
 import { Eye } from "./camera";
-import { Hands } from "./hands";
 import { divide, viewAt, viewports } from "./layout";
 import { LOOKS } from "./look";
-import { Pace, Sharpness } from "./pace";
+import { PaceMeter, Sharpness } from "./pace";
 import { rayThrough, type Hit } from "./picking";
+import { Pointers } from "./pointers";
 import { World } from "./world";
 
 const STILL = 2; // pixels of a still to one of CSS
 
 export class Stage {
-  readonly pace = new Pace();
+  readonly pace = new PaceMeter();
   readonly camera = new PerspectiveCamera(40, 1, 0.01, 100);
   readonly #canvas: HTMLCanvasElement;
   readonly #renderer: WebGLRenderer;
   readonly #world: World;
-  readonly #hands: Hands;
+  readonly #pointers: Pointers;
   readonly #eye: Eye;
   readonly #sharpness: Sharpness;
   #pending: Message<FrameData> | null = null;
@@ -38,8 +38,8 @@ export class Stage {
     this.#sharpness = new Sharpness(window.devicePixelRatio, frugal);
     this.#renderer = renderer;
     renderer.autoClear = false;
-    // First the hands, then the camera: a pointer that holds something must not turn the view as well.
-    this.#hands = new Hands(canvas, {
+    // First the pointers that hold, then the camera: a pointer that holds something must not turn the view as well.
+    this.#pointers = new Pointers(canvas, {
       camera: this.camera,
       pick: (x, y, hovering) => this.#pick(x, y, hovering),
       position: (vertex, view) => new Vector3().fromArray(this.positions(view), 3 * vertex),
@@ -59,12 +59,12 @@ export class Stage {
       notify("error", "The graphics context was lost; the picture stands still until the browser gives it back.");
     });
     canvas.addEventListener("webglcontextrestored", () => this.redraw());
-    actions.still = () => this.#still();
-    actions.home = () => {
+    stageActions.still = () => this.#still();
+    stageActions.home = () => {
       this.#eye.home();
       this.redraw();
     };
-    actions.camera = () => ({ eye: this.camera.position.toArray(), target: this.#eye.controls.target.toArray() });
+    stageActions.camera = () => ({ eye: this.camera.position.toArray(), target: this.#eye.controls.target.toArray() });
   }
 
   /** Whether there is something to see. */
@@ -96,7 +96,7 @@ export class Stage {
     this.#ask(true);
   }
 
-  /** Be called before the next picture; `changed`: and draw it. What a hand does is seen in the next frame at the latest. */
+  /** Be called before the next picture; `changed`: and draw it. What a pointer does is seen in the next frame at the latest. */
   #ask(changed: boolean): void {
     this.#changed ||= changed;
     if (this.#asked !== null) return;
@@ -122,7 +122,7 @@ export class Stage {
     const waited = this.#asked === null ? 0 : performance.now() - this.#asked;
     this.#asked = null;
     this.#eye.update();
-    this.#hands.follow();
+    this.#pointers.follow();
     const message = this.#pending;
     this.#pending = null;
     if (message) this.#show(message);
@@ -172,7 +172,7 @@ export class Stage {
       renderer.setScissorTest(all.length > 1);
       renderer.setScissor(...place);
       renderer.setViewport(...place);
-      this.#world.draw(renderer, this.camera, k, this.#hands.all);
+      this.#world.draw(renderer, this.camera, k, this.#pointers.all);
     }
   }
 

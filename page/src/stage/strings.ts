@@ -1,8 +1,8 @@
-// A line from each held vertex to where its hand pulls it; it follows the pointer at once, before the body does.
+// A line from each held vertex to where its pointer pulls it; it follows the pointer at once, before the body does.
 
 import { BufferAttribute, BufferGeometry, DynamicDrawUsage, Group, LineBasicMaterial, LineSegments, Points, type ShaderMaterial } from "three";
 
-import type { Hand } from "./hands";
+import type { HoldingPointer } from "./pointers";
 import type { Look } from "./look";
 import { dotMaterial } from "./materials";
 
@@ -31,16 +31,16 @@ export class Strings {
   }
 
   dress(look: Look, pixel: number): void {
-    this.#line.color.copy(look.hand);
-    this.#dot.uniforms.colour.value.copy(look.hand);
+    this.#line.color.copy(look.pointer);
+    this.#dot.uniforms.colour.value.copy(look.pointer);
     this.#dot.uniforms.size.value = 9 * pixel;
   }
 
   /** From the vertices as one view shows them. */
-  tie(hands: Iterable<Hand>, positions: Float32Array): void {
+  tie(pointers: Iterable<HoldingPointer>, positions: Float32Array): void {
     const ends = this.#ends.array as Float32Array;
     let count = 0;
-    for (const { vertex, target } of hands) {
+    for (const { vertex, target } of pointers) {
       for (let axis = 0; axis < 3; axis++) ends[6 * count + axis] = positions[3 * vertex + axis];
       target.toArray(ends, 6 * count + 3);
       count += 1;

@@ -7,9 +7,9 @@ import { array, type Message } from "../packing";
 import { Backdrop } from "./backdrop";
 import { Body } from "./body";
 import type { Theme } from "./colours";
-import type { Hand } from "./hands";
 import { KEY, LOOKS } from "./look";
 import { Picker } from "./picking";
+import type { HoldingPointer } from "./pointers";
 import { Scenery } from "./scenery";
 import { Shade, type GroundFrame } from "./shade";
 import { Strings } from "./strings";
@@ -103,9 +103,9 @@ export class World {
   }
 
   /** Draw view `k` where the renderer's viewport is. */
-  draw(renderer: WebGLRenderer, camera: PerspectiveCamera, k: number, hands: Iterable<Hand>): void {
+  draw(renderer: WebGLRenderer, camera: PerspectiveCamera, k: number, pointers: Iterable<HoldingPointer>): void {
     this.#bodies.forEach((body, other) => (body.group.visible = other === k));
-    this.#strings.tie(hands, this.positions(k));
+    this.#strings.tie(pointers, this.positions(k));
     this.#shades.forEach((shade, other) => (shade.mesh.visible = this.#ground !== null && other === k));
     if (this.#ground && this.#bodies[k] && this.#isStale(k)) this.#shadow(k, this.#ground);
     if (this.#frugal) renderer.setClearColor(LOOKS[this.#theme].plain);

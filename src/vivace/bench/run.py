@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from .. import __version__
+from .._version import __version__
 from ..constraints import Role
 from ..energy.system import Frame, System
 from ..errors import InputError
@@ -43,7 +43,7 @@ class Run:
     positions: list[np.ndarray] = field(default_factory=list)  # (n, 3) float32 after each frame, if recorded
     gradients: dict[int, float] = field(default_factory=dict)  # frame -> norm of ∇ε relative to the first guess's
     notes: dict[str, int] = field(default_factory=dict)  # what the solver reported -> in how many frames
-    trace: dict[str, np.ndarray] = field(default_factory=dict)  # contacts, colours, stuck vertices of every frame
+    trace: dict[str, np.ndarray] = field(default_factory=dict)  # contacts, colours, corrected vertices of every frame
     stages_ms: dict[str, np.ndarray] = field(default_factory=dict)  # of every frame
     velocities: list[np.ndarray] = field(default_factory=list)  # beside the positions
     substeps: int = 1  # of a frame, the median
@@ -101,7 +101,7 @@ class Run:
             "colours_least": int(colours.min()),
             "colours_most": int(colours.max()),
             "recolouring_ms_median": median(self.stages_ms["colour"]),
-            "stuck_most": int(self.trace["stuck"].max()),
+            "corrected_most": int(self.trace["corrected"].max()),
         }
 
     def settings(self) -> dict[str, object]:
@@ -163,7 +163,7 @@ def run(
     chosen = set(sampled_frames(frames, error_samples))
     sampled: dict[int, Report] = {}
     reports: list[tuple[float, int, float, dict[str, float]]] = []
-    trace: dict[str, list[int]] = {"contacts": [], "colours": [], "stuck": []}
+    trace: dict[str, list[int]] = {"contacts": [], "colours": [], "corrected": []}
     drawn: list[Stretch] = []
     positions, velocities = list[np.ndarray](), list[np.ndarray]()
     made_of: list[int] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from .. import __version__
+from .._version import __version__
 from ..backends.cpu.executor import check_threads, default_threads
 from ..bench import pbd as pbd_bench
 from ..bench import sweep as sweep_bench

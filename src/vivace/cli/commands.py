@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from .. import __version__
+from .._version import __version__
 from ..bench import colour as colour_bench
 from ..bench import run as run_bench
-from ..bench.film import RUN_SUFFIXES, write_run
+from ..bench.run_files import RUN_SUFFIXES, write_run
 from ..colouring import COLOURINGS
 from ..colouring import options_of as colouring_options
 from ..constraints import CONSTRAINTS

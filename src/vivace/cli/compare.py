@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import __version__
+from .._version import __version__
 from ..backends.cpu.executor import check_threads
 from ..bench.compare import (
     LARGEST_FOR_FINE,

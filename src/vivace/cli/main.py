@@ -7,9 +7,9 @@ import io
 import sys
 from collections.abc import Sequence
 
-from .. import __version__
+from .._version import __version__
 from ..errors import VivaceError
-from ..simulation.integrators import INTEGRATORS
+from ..simulation.motion import INTEGRATORS
 from . import bench, commands, compare, tune, view
 from .arguments import (
     add_common,

@@ -15,7 +15,7 @@ from ..backends.cpu.executor import SMALL, Plan, default_threads
 from ..checks import is_number
 from ..errors import InputError
 from ..mesh import Mesh
-from ..mesh.mesh import _numbers, _rotation
+from ..mesh.mesh import as_numbers, as_rotation
 from .kernels import distance as kernels
 from .settings import as_friction
 
@@ -40,7 +40,7 @@ def check_points(points: Any) -> np.ndarray:
 
 
 def _vector(value: Any, what: str) -> tuple[float, float, float]:
-    x, y, z = _numbers(value, what, ((3,),)).tolist()
+    x, y, z = as_numbers(value, what, ((3,),)).tolist()
     return x, y, z
 
 
@@ -192,7 +192,7 @@ class Box(_Rounded):
             raise InputError(
                 f"rounding must lie between 0 and the shortest half side, {min(half)} m, not {self.rounding!r}"
             )
-        rotation = np.eye(3) if self.rotate is None else _rotation(self.rotate)
+        rotation = np.eye(3) if self.rotate is None else as_rotation(self.rotate)
         turned = None if self.rotate is None else tuple(map(tuple, rotation.tolist()))
         core = np.array(half) - self.rounding
         values = {"centre": centre, "half": half, "rotate": turned, "rounding": float(self.rounding)}

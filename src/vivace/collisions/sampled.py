@@ -21,6 +21,7 @@ from ..mesh import Mesh
 from ..mesh.filling import require_closed
 from .colliders import Collider, Encoded, Friction
 from .kernels import distance as kernels
+from .kernels import sampling
 
 Progress = Callable[[str, int, int], None]
 
@@ -136,7 +137,7 @@ def _sample(
     """Return the (z, y, x) float32 signed distances: exact, up to rounding, at every sample."""
     nx, ny, nz = counts.tolist()
     crossings = np.zeros((nz, ny, nx), np.int32)
-    kernels.count_crossings(mesh.vertices, mesh.triangles, origin, spacing, crossings)
+    sampling.count_crossings(mesh.vertices, mesh.triangles, origin, spacing, crossings)
     np.cumsum(crossings, axis=2, out=crossings)
     values = np.where(crossings != 0, np.float32(-1), np.float32(1))
     corners, boxes = _tree(mesh.vertices[mesh.triangles])
@@ -144,7 +145,7 @@ def _sample(
     arrays = {"corners": corners, "boxes": boxes, "grid": grid, "counts": counts, "values": values}
     threads = default_threads()
     for layer in range(nz):
-        phase = Phase(kernels.nearest, arrays, layer * ny, (layer + 1) * ny, chunks=min(ny, 4 * threads))
+        phase = Phase(sampling.nearest, arrays, layer * ny, (layer + 1) * ny, chunks=min(ny, 4 * threads))
         Plan([phase], threads).run()
         if progress:
             progress("sampling distances", layer + 1, nz)
@@ -192,7 +193,7 @@ def cache_folder() -> Path | None:
 
 
 def _cached(mesh: Mesh, spacing: float) -> Path | None:
-    from .. import __version__
+    from .._version import __version__
 
     folder = cache_folder()
     if folder is None:

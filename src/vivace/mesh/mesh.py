@@ -212,13 +212,13 @@ class Mesh:
             rotate: a (3, 3) rotation matrix, or a rotation vector (axis times angle, in rad).
             translate: a displacement, in m.
         """
-        scale = _numbers(scale, "scale", ((), (3,)))
+        scale = as_numbers(scale, "scale", ((), (3,)))
         if not (scale > 0).all():
             raise InputError(f"scale must be positive, not {scale.tolist()}")
         moved = self.vertices * scale
         if rotate is not None:
-            moved = moved @ _rotation(rotate).T
-        moved = moved + _numbers(translate, "translate", ((3,),))
+            moved = moved @ as_rotation(rotate).T
+        moved = moved + as_numbers(translate, "translate", ((3,),))
         copy = replace(self, vertices=moved)
         for attribute in _TOPOLOGY:
             if attribute in self.__dict__:
@@ -250,7 +250,7 @@ class Mesh:
         return f"<Mesh {self.name!r}: {self.n_vertices} vertices, {kind}>"
 
 
-def _numbers(value: Any, what: str, shapes: tuple[tuple[int, ...], ...]) -> np.ndarray:
+def as_numbers(value: Any, what: str, shapes: tuple[tuple[int, ...], ...]) -> np.ndarray:
     try:
         value = np.asarray(value, np.float64)
     except (TypeError, ValueError) as error:
@@ -262,8 +262,8 @@ def _numbers(value: Any, what: str, shapes: tuple[tuple[int, ...], ...]) -> np.n
     return value
 
 
-def _rotation(rotate: Any) -> np.ndarray:
-    rotate = _numbers(rotate, "rotate", ((3,), (3, 3)))
+def as_rotation(rotate: Any) -> np.ndarray:
+    rotate = as_numbers(rotate, "rotate", ((3,), (3, 3)))
     if rotate.shape == (3, 3):
         if not np.allclose(rotate @ rotate.T, np.eye(3), atol=1e-6) or np.linalg.det(rotate) < 0:
             raise InputError("rotate must be a rotation: an orthogonal matrix with determinant 1")

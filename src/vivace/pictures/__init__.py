@@ -3,9 +3,10 @@
 Nothing heavy is loaded until something is drawn: matplotlib, Pillow and polyscope are imported where they are used.
 """
 
-from .animation import save_animation, save_picture
-from .backends import RENDERERS, Look, Renderer, open_renderer
+from .animation import Film, save_animation, save_picture
+from .backends import RENDERERS, Look, Renderer
 from .camera import Camera, bounds_of
+from .opening import open_renderer
 from .palette import body_colours
 from .plots import (
     Panel,
@@ -21,6 +22,7 @@ from .scenery import Scenery
 __all__ = [
     "RENDERERS",
     "Camera",
+    "Film",
     "Look",
     "Panel",
     "Renderer",

@@ -1,30 +1,32 @@
-"""Pictures to PNG and animations to MP4 or GIF. A file appears whole, and carries the settings that made it."""
+"""Pictures to PNG and animations to MP4 or GIF, of arrays or of a model. Files carry the settings that made them."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import __version__
-from ..errors import FileError, InputError, MissingExtraError, VivaceError
-from ..files import replacing
-from ..registry import Registry
-from .backends import DEFAULT_SIZE, Ground, Look, Size, ground_under, open_renderer
+from .._version import __version__
+from ..errors import InputError
+from ..files import writing
+from .backends import DEFAULT_SIZE, Ground, Look, Size
 from .camera import Camera, bounds_of
+from .film import Pictures, check_film, pace, write_film
+from .opening import ground_under, open_renderer
+from .palette import body_colours
 from .scenery import Scenery
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from ..model import Model
+
 Progress = Callable[[int, int | None], None]
 Colours = ArrayLike | Callable[[int], ArrayLike] | None
-Pictures = Iterator[NDArray[np.uint8]]
 
 
 class DrawingOptions(TypedDict, total=False):
@@ -69,7 +71,7 @@ def save_picture(
     path = Path(path)
     if path.suffix.lower() != ".png":
         raise InputError(f"a picture is written as .png, not {path.suffix or 'a name without a suffix'!r} ({path})")
-    with _written(path) as temporary:
+    with writing(path) as temporary:
         with _open([positions], triangles, camera, size, options) as renderer:
             picture = renderer.draw(positions, colours)
         _write_png(temporary, picture, provenance(settings))
@@ -98,12 +100,7 @@ def save_animation(
     MP4 needs even sides, so an odd side loses one pixel.
     """
     path = Path(path)
-    if path.suffix.lower() not in WRITERS:
-        given = path.suffix or "a name without a suffix"
-        raise InputError(f"an animation is written as {' or '.join(WRITERS)}, not {given!r} ({path})")
-    writer = WRITERS[path.suffix.lower()]
-    if not 0 < fps <= 1000:
-        raise InputError(f"fps must be above 0 and at most 1000 frames a second, not {fps!r}")
+    check_film(path, fps)
     if camera is None and not isinstance(frames, np.ndarray):
         frames = list(frames)
     total = len(frames) if isinstance(frames, Sized) else None
@@ -111,7 +108,7 @@ def save_animation(
         raise InputError("an animation needs at least one frame")
     if path.suffix.lower() == ".mp4":
         size = (size[0] - size[0] % 2, size[1] - size[1] % 2)
-    with _written(path) as temporary, _open(frames, triangles, camera, size, options) as renderer:
+    with _open(frames, triangles, camera, size, options) as renderer:
 
         def pictures() -> Pictures:
             for number, frame in enumerate(frames):
@@ -119,8 +116,85 @@ def save_animation(
                 if progress is not None:
                     progress(number + 1, total)
 
-        writer(temporary, pictures(), size, fps, provenance(settings))
+        write_film(path, pictures(), size, fps, provenance(settings))
     return renderer.note
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """Frames of a model, and all that is drawn with them. It can be pickled, for another process to draw it.
+
+    frames    (n, 3) each, at least one
+    h         seconds from one to the next
+    view      from where one looks, for a camera that is placed so that everything is seen; see `Camera.framing`
+    camera    instead of that one
+    settings  go into the files
+    """
+
+    frames: Sequence[NDArray] | NDArray
+    h: float
+    triangles: NDArray | None
+    edges: NDArray | None
+    points: NDArray
+    colours: NDArray | None
+    scenery: Scenery | None
+    view: tuple[float, float, float]
+    camera: Camera | None
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        frames: Sequence[NDArray] | NDArray,
+        h: float,
+        *,
+        view: tuple[float, float, float],
+        camera: Camera | None = None,
+        settings: Mapping[str, Any],
+    ) -> Film:
+        """A surface where the model has one, and its edges where it has none; pins; colliders."""
+        mesh, collisions = model.mesh, model.collisions
+        return cls(
+            frames,
+            h,
+            mesh.triangles if len(mesh.triangles) else None,
+            None if len(mesh.triangles) else mesh.edges,
+            model.pinned,
+            body_colours(mesh.groups, mesh.n_vertices, Look().front),
+            Scenery.of(collisions.colliders, *bounds_of(frames)) if collisions else None,
+            view,
+            camera,
+            settings,
+        )
+
+    def thinned(self, suffix: str) -> Film:
+        """With those frames only that a film of that format shows."""
+        every, _ = pace(self.h, suffix)
+        return replace(self, frames=self.frames[::every], h=every * self.h)
+
+    def write(self, target: Path, progress: Progress | None = None) -> str:
+        """To .mp4 or .gif, in simulated time as nearly as the format goes; returns `save_picture`'s line."""
+        shown = self.thinned(target.suffix)
+        _, fps = pace(shown.h, target.suffix)
+        options = self._options(self.frames)
+        return save_animation(target, shown.frames, self.triangles, fps=fps, progress=progress, **options)
+
+    def write_last(self, target: Path) -> str:
+        """The last frame to .png."""
+        return save_picture(target, self.frames[-1], self.triangles, **self._options(self.frames[-1:]))
+
+    def _options(self, frames: Sequence[NDArray] | NDArray) -> dict[str, Any]:
+        low, high = bounds_of(frames)
+        box = self.scenery.frame(low, high) if self.scenery else (low, high)
+        return {
+            "edges": self.edges,
+            "points": self.points,
+            "colours": self.colours,
+            "scenery": self.scenery,
+            "camera": self.camera or Camera.framing(*box, direction=self.view),
+            "settings": self.settings,
+        }
 
 
 def _open(
@@ -138,84 +212,9 @@ def _open(
     return open_renderer(triangles, camera, size=size, **options)
 
 
-@contextmanager
-def _written(path: Path) -> Iterator[Path]:
-    """As `replacing`, found out early for folders, and with a full disk or a failed encoder said plainly."""
-    if path.is_dir():
-        raise FileError(f"cannot write {path}: it is a folder; choose another name")
-    try:
-        with replacing(path) as temporary:
-            yield temporary
-    except VivaceError:
-        raise
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
-
-
 def _write_png(path: Path, picture: NDArray[np.uint8], comment: str) -> None:
     from PIL import Image, PngImagePlugin
 
     text = PngImagePlugin.PngInfo()
     text.add_text("vivace", comment)
     Image.fromarray(picture).save(path, format="PNG", pnginfo=text)
-
-
-def _first(stream: Iterator[T]) -> T:
-    for thing in stream:
-        return thing
-    raise InputError("an animation needs at least one frame")
-
-
-WRITERS: Registry[Callable[[Path, Pictures, Size, float, str], None]] = Registry("animation format")
-
-
-@WRITERS.register(".mp4")
-def _write_mp4(path: Path, pictures: Pictures, size: Size, fps: float, comment: str) -> None:
-    """H.264 with 4:2:0 chroma, which is what browsers and slides play."""
-    try:
-        import imageio_ffmpeg
-
-        imageio_ffmpeg.get_ffmpeg_exe()
-    except (ImportError, RuntimeError):
-        raise MissingExtraError("writing an MP4", "pictures") from None
-    first = _first(pictures)
-    parameters = ["-crf", "18", "-movflags", "+faststart", "-metadata", f"comment={comment}"]
-    sink = imageio_ffmpeg.write_frames(
-        str(path),
-        size,
-        fps=fps,
-        codec="libx264",
-        pix_fmt_out="yuv420p",
-        quality=None,
-        macro_block_size=2,
-        output_params=parameters,
-        ffmpeg_log_level="error",
-    )
-    try:
-        sink.send(None)
-        for picture in chain([first], pictures):
-            sink.send(np.ascontiguousarray(picture))
-    finally:
-        sink.close()
-
-
-@WRITERS.register(".gif")
-def _write_gif(path: Path, pictures: Pictures, size: Size, fps: float, comment: str) -> None:
-    """Through Pillow, which matplotlib brings: a palette for each frame, played for ever."""
-    from PIL import Image
-
-    if fps > 50:
-        raise InputError(f"a GIF plays at most 50 frames a second, not {fps!r}; lower fps or write an .mp4")
-
-    def images() -> Iterator[Image.Image]:
-        shown = 0
-        for number, picture in enumerate(pictures, start=1):
-            image = Image.fromarray(picture).quantize(256, dither=Image.Dither.FLOYDSTEINBERG)
-            # Delays are whole hundredths of a second; carrying the remainder keeps the animation's length right.
-            until = 10 * round(100 * number / fps)
-            image.info["duration"] = until - shown
-            shown = until
-            yield image
-
-    stream = images()
-    _first(stream).save(path, format="GIF", save_all=True, append_images=stream, loop=0, comment=comment.encode())

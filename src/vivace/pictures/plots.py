@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from .animation import _written, provenance
+from ..files import writing
+from .animation import provenance
 from .palette import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def save_figure(figure: Figure, path: str | os.PathLike, settings: Settings = No
     kind = path.suffix.lower()
     if kind not in inside:
         raise InputError(f"a plot is written as .png, .pdf or .svg, not {path.suffix or 'a name without a suffix'!r}")
-    with _written(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "vivace", "axes.unicode_minus": False}):
+    with writing(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "vivace", "axes.unicode_minus": False}):
         figure.savefig(temporary, format=kind[1:], dpi=160, metadata=inside[kind])
 
 

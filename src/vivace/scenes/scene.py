@@ -12,10 +12,10 @@ from ..checks import check_time_step, is_number
 from ..errors import InputError, UnknownNameError, VivaceError
 from ..model.model import Model
 from ..registry import Registry
-from ..simulation.integrators import INTEGRATORS
+from ..simulation.motion import INTEGRATORS
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
-from ..solvers.projective.chebyshev import AUTO, Chebyshev
+from ..solvers.chebyshev import AUTO, ChebyshevMethod
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Scene:
         """A simulation at the scene's start; solver, budget, substeps and integrator default to the scene's own."""
         chosen = make_solver(self.solver if solver is None else solver)
         mine = not isinstance(solver, Solver)  # a caller's own solver stays as it is
-        if mine and isinstance(chosen, Chebyshev) and chosen.rho == AUTO and chosen.name in self.tuned:
+        if mine and isinstance(chosen, ChebyshevMethod) and chosen.rho == AUTO and chosen.name in self.tuned:
             chosen.rho = self.tuned[chosen.name]
         sim = Simulation(
             self.model,

@@ -8,7 +8,7 @@ import numpy as np
 import tomli_w
 from numpy.typing import ArrayLike
 
-from .. import __version__
+from .._version import __version__
 from ..errors import InputError
 from ..solvers import Budget
 from .files import HIGHEST

@@ -2,5 +2,6 @@
 
 from .report import Report
 from .simulation import Simulation
+from .state import State
 
-__all__ = ["Report", "Simulation"]
+__all__ = ["Report", "Simulation", "State"]

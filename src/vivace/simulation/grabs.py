@@ -1,4 +1,4 @@
-"""Where pins hold vertices: the model's own pins, and those of a hand, which come and go while a simulation runs."""
+"""What holds vertices: the model's own pins, and what is grabbed, which comes and goes while a simulation runs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 from ..checks import is_whole
 from ..constraints import CONSTRAINTS, ConstraintGroup
 from ..errors import InputError
-from ..model.model import Model
+from ..mesh import Mesh
+from ..model import Model
+from .picking import as_ray, picked_vertex
 
 
-class Held:
+class Grabs:
     """A model without what is grabbed, what is grabbed of it, and the targets of both.
 
     plain    the model without what is grabbed
@@ -60,9 +62,9 @@ class Held:
         if free:
             self._pin({})
 
-    def over(self, plain: Model) -> Held:
-        """The same hand on another model; pins that the two have in common keep the targets they were moved to."""
-        other = Held(plain)
+    def over(self, plain: Model) -> Grabs:
+        """The same grabs on another model; pins that the two have in common keep the targets they were moved to."""
+        other = Grabs(plain)
         before, after = self.plain.targets, plain.targets
         for vertex, row in other._own.items():
             old = self._own.get(vertex)
@@ -70,6 +72,28 @@ class Held:
                 other.targets[row] = self._home.get(vertex, self.targets[old])
         if self._grabbed:
             other.grab(self.grabbed, self.targets[list(self._grabbed.values())])
+        return other
+
+    @property
+    def homes(self) -> np.ndarray:
+        """(k, 3): where pins that are grabbed have their targets otherwise; NaN for vertices that were free."""
+        nowhere = np.full(3, np.nan)
+        return np.array([self._home.get(vertex, nowhere) for vertex in self._grabbed]).reshape(-1, 3)
+
+    def restored(self, pinned: np.ndarray, targets: np.ndarray, grabbed: list[int], homes: np.ndarray) -> Grabs:
+        """The same model with other grabs and targets, as a `State` has them."""
+        free = [vertex for vertex in grabbed if vertex not in self._own]
+        if sorted([*self._own, *free]) != sorted(pinned.tolist()) or len(pinned) != len(targets):
+            raise InputError("the state is of a model with other pins; give this one the same first")
+        where = dict(zip(pinned.tolist(), targets, strict=True))
+        other = Grabs(self.plain)
+        for vertex, row in self._own.items():
+            other.targets[row] = homes[grabbed.index(vertex)] if vertex in grabbed else where[vertex]
+        if grabbed:
+            other.grab(grabbed, np.array([where[vertex] for vertex in grabbed]))
+        same = other.model.pinned.tolist() == self.model.pinned.tolist()
+        if same:  # nothing has to be prepared anew
+            other.model = self.model
         return other
 
     def _pin(self, places: dict[int, np.ndarray]) -> None:
@@ -103,3 +127,18 @@ def as_vertices(what: object, n: int) -> list[int] | None:
         twice = next(vertex for k, vertex in enumerate(vertices) if vertex in vertices[:k])
         raise InputError(f"vertex {twice} is in the sequence twice; give each once")
     return vertices
+
+
+def chosen(what: object, q: np.ndarray, mesh: Mesh) -> tuple[list[int], bool] | None:
+    """The vertices that are meant, and whether it is a single one; None for a ray that hits nothing."""
+    if isinstance(what, tuple) and as_vertices(what, len(q)) is None:
+        if len(what) != 2:
+            raise InputError("a ray is a pair (origin, direction)")
+        hit = picked_vertex(q[:, :3].astype(np.float64), mesh.triangles, *as_ray(*what))
+        return None if hit is None else ([hit], True)
+    single = is_whole(what)
+    vertices = as_vertices([what] if single else what, len(q))
+    if vertices is None:
+        most = len(q) - 1
+        raise InputError(f"grab takes a vertex from 0 to {most}, a sequence of them or a ray, not {what!r}")
+    return vertices, single

@@ -50,7 +50,6 @@ from ..energy.system import System, row_sums
 from ..solvers.projective.kernels.acceleration import BLOCK
 from .kernels import bdf2 as kernels
 
-INTEGRATORS = ("euler", "bdf2")
 RETREATS = (0.5, 0.5, 0.5, 0.5, 0.0)
 SMALL_MEASURED = 2_000  # vertices below which no helper is woken for measuring energies
 
@@ -74,6 +73,18 @@ class Bdf2:
         """Forget the history: positions, velocities or the length of steps are others now."""
         self._fresh[:] = 1.0
         self._measured, self.starting = False, True
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """The history, and the balance of energies: copies, by name."""
+        own = {"bdf2.q": self._q_before, "bdf2.v": self._v_before, "bdf2.fresh": self._fresh, "bdf2.state": self._state}
+        flags = np.array([self._measured, self.starting])
+        return {**{name: array.copy() for name, array in own.items()}, "bdf2.flags": flags}
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        """Go on with what `memory` gave."""
+        self._q_before[:], self._v_before[:] = memory["bdf2.q"], memory["bdf2.v"]
+        self._fresh[:], self._state[:] = memory["bdf2.fresh"], memory["bdf2.state"]
+        self._measured, self.starting = (bool(flag) for flag in memory["bdf2.flags"])
 
     def prepare(self, system: System, h: float, pin: np.ndarray, target: np.ndarray, threads: int) -> None:
         """Phases for a system of h_e and steps of h seconds; `pin`, `target`: weights and targets of pins."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 
 from ..collisions.contacts import Contacts
+from ..deprecation import renamed_property
 from ..energy.system import Frame, System
 from ..solvers.reference import (
     Reference,
@@ -36,7 +37,8 @@ class Report:
     stages    milliseconds of each stage, in order
     colours   of the constraint graph; None for solvers that do not colour
     contacts  how many the collide stage found
-    stuck     vertices that the guard had to stop from passing through a surface
+    phases    milliseconds of the solve stage by what was done in it (sweeps, local passes, coarse levels, ...)
+    corrected vertices that the guard had to stop from passing through a surface
     note      what the solver had to do out of the ordinary; "" when nothing
     substeps  equal parts that the step was made of; residual, energy, errors and contacts are those of the last part
     energy    ε of the step at the result (J), computed when first asked for
@@ -51,7 +53,7 @@ class Report:
     stages: MappingProxyType[str, float]
     colours: int | None
     contacts: int
-    stuck: int
+    corrected: int
     note: str
     _system: System
     _frame: Callable[[], Frame]
@@ -59,6 +61,9 @@ class Report:
     _contacts: Contacts
     substeps: int = 1
     budget_ms: float | None = None
+    phases: Mapping[str, float] = field(default_factory=dict)
+
+    stuck = renamed_property("Report.stuck", "corrected")
 
     def __repr__(self) -> str:
         return f"<Report of step {self.number}: {self.sweeps} sweeps, {self.ms:.2f} ms, stopped by {self.stopped}>"

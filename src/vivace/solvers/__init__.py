@@ -11,6 +11,7 @@ from .base import (
     make_solver,
     options_of,
 )
+from .position_based import chebyshev as _chebyshev_jacobi  # noqa: F401
 from .position_based import pbd, pbd_coloured, pbd_jacobi, pbd_vivace
 from .projective import (
     block_descent,

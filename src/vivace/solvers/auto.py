@@ -128,6 +128,13 @@ class Auto(Solver):
         self.system = system
         return True
 
+    def remembered(self) -> dict[str, np.ndarray]:
+        return {} if self._solver is None else self._solver.remembered()
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        if self._solver is not None:
+            self._solver.recall(memory)
+
     @property
     def plan_key(self) -> object:
         return None if self._solver is None else self._solver.plan_key
@@ -136,9 +143,9 @@ class Auto(Solver):
     def used(self) -> str:
         return self.name if self._solver is None else self._solver.name
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         assert self._solver is not None
-        self._solver.touch(contacts, previous, start)
+        self._solver.set_contacts(contacts, previous, start)
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         assert self._solver is not None

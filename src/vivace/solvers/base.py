@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import ClassVar
 
@@ -125,6 +125,7 @@ class Solver(ABC):
     colouring: Colouring | None = None  # of the current system, for solvers that colour
     system: System | None = None  # the one `prepare` was last called for
     starts_anywhere: bool = True  # whether the first guess may be another than the prediction
+    wrappers: ClassVar[Mapping[str, type[Solver]]] = {}  # what accelerates it in its own way, by the accelerator's name
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
 
     @property
@@ -157,10 +158,17 @@ class Solver(ABC):
         """How many there are; None for solvers that do not colour."""
         return self.colouring.count if self.colouring else None
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         """The contacts of the next step, which began at `previous` and whose first guess is `start` (n, 4)."""
         if len(contacts):
             raise InputError(f"solver {self.name!r} does not know contacts; see docs/collisions.md for those that do")
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """What the next step needs of earlier ones to give the same bits: copies, by name. See `Simulation.state`."""
+        return {}
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:  # noqa: B027
+        """Go on with what `remembered` gave; `prepare` has been called."""
 
     def forget(self) -> None:  # noqa: B027
         """What was kept of earlier steps does not lead to the next: positions or velocities have been set."""
@@ -207,6 +215,9 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
         name, written = parse_solver(name)
         options = {**written, **options}
     cls = SOLVERS[name]
+    inner = options.get("inner")
+    if isinstance(inner, str):  # some solvers have a class of their own for what accelerates them
+        cls = SOLVERS[parse_solver(inner)[0]].wrappers.get(name, cls)
     known = set(options_of(cls))
     for key in options:
         if key not in known:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .messages import ColourBy
-from .snapshot import View
+from .snapshot import SimulationView
 
 LEAST_STRAIN = 0.01  # the range of colours does not shrink below it, or a cloth at rest would show noise
 DECADES = 4  # residuals are shown on a logarithmic scale that long
@@ -29,7 +29,7 @@ class Values:
     unit: str = ""
 
 
-def values_of(colour_by: ColourBy, view: View, strain: np.ndarray) -> Values:
+def values_of(colour_by: ColourBy, view: SimulationView, strain: np.ndarray) -> Values:
     """The bytes of a view; none for plain, and where there is nothing to show."""
     none = Values(np.zeros(0, np.uint8))
     if colour_by == "strain":

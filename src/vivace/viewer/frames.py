@@ -9,7 +9,7 @@ import numpy as np
 from .colours import values_of
 from .messages import FrameData, ViewData
 from .packing import pack, quantised
-from .snapshot import Snapshot, View
+from .snapshot import SimulationView, Snapshot
 
 MOST_RESIDUALS = 120  # points of a curve; a plot is not wider
 
@@ -31,7 +31,7 @@ def frame_message(snapshot: Snapshot, precision: int) -> bytes:
     return pack(header, arrays)
 
 
-def _view(k: int, view: View, snapshot: Snapshot, precision: int, arrays: dict[str, np.ndarray]) -> ViewData:
+def _view(k: int, view: SimulationView, snapshot: Snapshot, precision: int, arrays: dict[str, np.ndarray]) -> ViewData:
     report = view.report
     positions = np.ascontiguousarray(report.positions)
     strain, mean, largest = snapshot.backdrop.edges.strain(positions)
@@ -54,7 +54,7 @@ def _view(k: int, view: View, snapshot: Snapshot, precision: int, arrays: dict[s
         view.budget_ms,
         report.colours,
         report.contacts,
-        report.stuck,
+        report.corrected,
         report.note,
         [mean, largest],
         low.tolist(),

@@ -4,7 +4,7 @@ The page's types (page/src/messages.ts) are made from these by `python -m vivace
 the two together. Text messages are JSON objects whose "type" is the class's own word. The two binary ones, `SceneData`
 and `FrameData`, are a header with arrays behind it, see `packing`.
 
-    page ──► server    grab drag release   change run load_scene take save   drawn
+    page ──► server    grab drag release   change run load_scene set_recording save   drawn
     server ──► page    hello state notice download            SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
@@ -26,11 +26,11 @@ LONGEST = 4096  # bytes of a message from the page
 
 Vector = Annotated[list[Annotated[float, Meta(ge=-FAR, le=FAR)]], Meta(min_length=3, max_length=3)]
 Order = Annotated[int, Meta(ge=0, lt=2**53)]
-Hand = Annotated[int, Meta(ge=0, le=9)]
+Pointer = Annotated[int, Meta(ge=0, le=9)]
 Name = Annotated[str, Meta(max_length=120)]
 
 ColourBy = Literal["plain", "strain", "graph", "contact", "residual"]
-TakeFormat = Literal["mp4", "gif", "npz"]
+RecordingFormat = Literal["mp4", "gif", "npz"]
 
 # Each setting with its range; the page's sliders have the same.
 BudgetMs = Annotated[float, Meta(ge=1, le=33)]
@@ -48,10 +48,10 @@ GrabRadius = Annotated[float, Meta(ge=0, le=0.3)]
 
 @dataclass(frozen=True)
 class Grab:
-    """Hold `vertex` of the scene at `target`; `hand` tells several fingers apart, `order` counts the page's pulls."""
+    """Hold `vertex` of the scene at `target`; `pointer` tells fingers apart, `order` counts the page's pulls."""
 
     type: ClassVar[str] = "grab"
-    hand: Hand
+    pointer: Pointer
     vertex: Annotated[int, Meta(ge=0, lt=2**31)]
     target: Vector
     scene: int
@@ -60,20 +60,20 @@ class Grab:
 
 @dataclass(frozen=True)
 class Drag:
-    """Move what `hand` holds to `target`."""
+    """Move what `pointer` holds to `target`."""
 
     type: ClassVar[str] = "drag"
-    hand: Hand
+    pointer: Pointer
     target: Vector
     order: Order
 
 
 @dataclass(frozen=True)
 class Release:
-    """Let go of what `hand` holds; it keeps its velocity."""
+    """Let go of what `pointer` holds; it keeps its velocity."""
 
     type: ClassVar[str] = "release"
-    hand: Hand
+    pointer: Pointer
     order: Order
 
 
@@ -113,20 +113,20 @@ class LoadScene:
 
 
 @dataclass(frozen=True)
-class Take:
-    """Begin a take, or end it."""
+class SetRecording:
+    """Begin a recording, or end it."""
 
-    type: ClassVar[str] = "take"
+    type: ClassVar[str] = "set_recording"
     on: bool
 
 
 @dataclass(frozen=True)
 class Save:
-    """Make a file to download: the last take seen by the given camera, or the scene with its settings as TOML."""
+    """Make a file to download: the recording seen by the given camera, or the scene with its settings as TOML."""
 
     type: ClassVar[str] = "save"
-    what: Literal["take", "scene"]
-    format: TakeFormat = "mp4"
+    what: Literal["recording", "scene"]
+    format: RecordingFormat = "mp4"
     eye: Vector | None = None
     target: Vector | None = None
 
@@ -139,7 +139,7 @@ class Drawn:
     frame: Order
 
 
-FromPage = Grab | Drag | Release | Change | Run | LoadScene | Take | Save | Drawn
+FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Drawn
 
 
 # --- to the page ------------------------------------------------------------------------------------------------------
@@ -208,8 +208,8 @@ class State:
     settings: Settings
     busy: str
     recording: bool
-    take_frames: int
-    take_seconds: float
+    recorded_frames: int
+    recorded_seconds: float
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ class ViewData:
     budget_ms: float | None
     colours: int | None
     contacts: int
-    stuck: int
+    corrected: int
     note: str
     stretch: list[float]
     low: list[float]

@@ -11,6 +11,8 @@ import os
 import threading
 from contextlib import suppress
 
+from ..backends.cpu.executor import helper_threads
+
 PRIORITY = 5  # of 99
 ENOUGH, TOO_MUCH = 0.5, 0.65  # shares of the time between two steps: below it is preferred, above no longer
 SMOOTH = 0.1
@@ -31,7 +33,8 @@ class Preference:
             self._begin()
 
     def _begin(self) -> None:
-        for thread in {*_helpers(), threading.get_native_id()} - self._threads:
+        helpers = {thread.native_id for thread in helper_threads() if thread.native_id is not None}
+        for thread in {*helpers, threading.get_native_id()} - self._threads:
             self._threads.add(thread)
             with suppress(OSError, AttributeError):
                 os.sched_setscheduler(thread, os.SCHED_RR, os.sched_param(PRIORITY))
@@ -41,9 +44,3 @@ class Preference:
             with suppress(OSError, AttributeError):
                 os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
         self._threads.clear()
-
-
-def _helpers() -> set[int]:
-    """The threads that solvers share (kernels.team)."""
-    named = [thread for thread in threading.enumerate() if thread.name.removeprefix("vivace-").isdigit()]
-    return {thread.native_id for thread in named if thread.native_id is not None}

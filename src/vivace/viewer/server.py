@@ -24,7 +24,7 @@ from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from .. import __version__
+from .._version import __version__
 from ..errors import InputError, VivaceError
 from ..pictures.camera import Camera
 from ..scenes.writing import scene_text
@@ -164,7 +164,7 @@ class Server:
         client = Client(str(self._count), socket)
         self.clients[client.name] = client
         session = self.session
-        client.post(m.Hello(__version__, client.name, session.show.choices, scene_choices(session.own)))
+        client.post(m.Hello(__version__, client.name, session.running_scene.choices, scene_choices(session.own)))
         client.post(session.state)
         session.watchers = len(self.clients)
         session.call(lambda: None)  # wakes it
@@ -267,7 +267,7 @@ class Server:
         stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in Path(session.scene.name).stem) or "scene"
         if message.what == "scene":
             return f"{stem}.toml", "application/toml", session.ask(lambda: _scene_file(session)).result(10).encode()
-        if session.ask(lambda: session.take.recording).result(10):
+        if session.ask(lambda: session.recording.active).result(10):
             raise InputError("stop the recording first")
         camera = Camera(tuple(message.eye), tuple(message.target)) if message.eye and message.target else None  # type: ignore[arg-type]
         told = 0
@@ -279,10 +279,10 @@ class Server:
                 self.post(m.Notice("info", f"drawing the film: {done} of {total} frames"), client)
 
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"take.{message.format}"
-            session.take.write(path, camera, progress)
+            path = Path(folder) / f"recording.{message.format}"
+            session.recording.write(path, camera, progress)
             kinds = {"mp4": "video/mp4", "gif": "image/gif", "npz": "application/octet-stream"}
-            return f"{stem}-{session.take.frames}.{message.format}", kinds[message.format], path.read_bytes()
+            return f"{stem}-{session.recording.frames}.{message.format}", kinds[message.format], path.read_bytes()
 
 
 def _scene_file(session: Session) -> str:

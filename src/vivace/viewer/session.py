@@ -1,17 +1,17 @@
-"""The physics thread: a show that goes on, and what people do to it.
+"""The physics thread: a scene that runs, and what people do to it.
 
     page ──► server ──► tell() ──► queue ──► ┌─ physics thread ───────────────────────────┐
                                              │ changes, then a step of each simulation,    │
     page ◄── server ◄── newest ◄─────────────│ then the snapshot is published; at 1/h Hz   │
                                              └───────────▲─────────────────────────────────┘
                                                          │ a solver or scene that is ready to use
-                                             ┌─ workshop thread ─────────┐
+                                             ┌─ background thread ───────┐
                                              │ loads, colours, compiles  │
                                              └───────────────────────────┘
 
 Nothing outside the physics thread touches a simulation, and the physics thread waits for nobody: a snapshot that no
 client had time for is dropped when the next one is there. What takes longer than a frame (another scene, a solver that
-has to be compiled) is made ready in the workshop while the steps go on.
+has to be compiled) is made ready in the background while the steps go on.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from ..scenes import SCENES, Scene
 from ..simulation.simulation import Simulation
 from ..solvers import make_solver
 from . import messages as m
+from .background_worker import BackgroundWorker
 from .choices import Target, check_solver
 from .priority import Preference
-from .show import Lost, Show, warm
-from .snapshot import Snapshot, View
-from .takes import Take
-from .workshop import Workshop
+from .recordings import Recording
+from .running_scene import Lost, RunningScene, warm
+from .snapshot import SimulationView, Snapshot
 
 T = TypeVar("T")
 
 SWITCH_S = 0.0005  # how long another Python thread may keep the interpreter while the physics thread wants it
 LATE = 3  # steps that may be made up for before time is let go
 SOON = 60  # steps: a solver that loses the simulation again so soon is replaced
-TOLD = 10  # frames of a take between two messages about its length
+TOLD = 10  # recorded frames between two messages about their number
 FIRST_STEP = "getting ready; the first time, kernels are compiled"
 MOST_STEPS = 60  # single steps that may wait
 
@@ -80,14 +80,14 @@ class Session:
             sim = scene.simulate(solver=solver, **self._making)
             budget_ms = budget_ms or scene.budget.ms or 8.0
         self.own = scene.name  # by which the page can come back to it
-        self.show = Show(scene, sim, budget_ms=budget_ms)
+        self.running_scene = RunningScene(scene, sim, budget_ms=budget_ms)
         self.newest: Snapshot | None = None
         self.notify: Callable[[], None] = lambda: None
         self.send: Callable[[m.ToPage, str | None], None] = lambda message, client: None
-        self.take = Take()
+        self.recording = Recording()
         self.watchers = 0  # clients; without any the simulation waits
         self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._workshop = Workshop(self._commands.put, self._changed)
+        self._background = BackgroundWorker(self._commands.put, self._changed)
         self._orders: dict[str, int] = {}
         self._published = self._single_steps = 0
         self._speed, self._last_ns, self._lost_at = 1.0, time.perf_counter_ns(), -SOON
@@ -102,7 +102,7 @@ class Session:
             m.Change: self._change,
             m.Run: self._run,
             m.LoadScene: self._load_scene,
-            m.Take: self._record,
+            m.SetRecording: self._record,
         }
 
     # --- from any thread ------------------------------------------------------------------------------------------
@@ -119,8 +119,8 @@ class Session:
         if self._thread.is_alive():
             self._thread.join(timeout=10)
             sys.setswitchinterval(self._switch)
-        self._workshop.stop()
-        self.show.hands.release_all(self.sims)
+        self._background.stop()
+        self.running_scene.pointers.release_all(self.sims)
 
     def tell(self, client: str, message: m.FromPage) -> None:
         """Something that a client says; it is done before the next step."""
@@ -132,7 +132,7 @@ class Session:
         """A client has gone; what it held falls."""
 
         def go() -> None:
-            self.show.hands.release_client(self.sims, client)
+            self.running_scene.pointers.release_client(self.sims, client)
             self._orders.pop(client, None)
 
         self._commands.put(go)
@@ -156,21 +156,21 @@ class Session:
 
     @property
     def scene(self) -> Scene:
-        return self.show.scene
+        return self.running_scene.scene
 
     @property
     def sims(self) -> list[Simulation]:
-        return self.show.sims
+        return self.running_scene.sims
 
     @property
     def settings(self) -> m.Settings:
-        return self.show.settings
+        return self.running_scene.settings
 
     @property
     def state(self) -> m.State:
-        take = self.take
-        busy = self._workshop.busy or (FIRST_STEP if self.newest is None else "")
-        return m.State(self.scene.name, self.settings, busy, take.recording, take.frames, take.seconds)
+        recording = self.recording
+        busy = self._background.busy or (FIRST_STEP if self.newest is None else "")
+        return m.State(self.scene.name, self.settings, busy, recording.active, recording.frames, recording.seconds)
 
     # --- the thread -----------------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class Session:
     def _resting(self) -> bool:
         """Paused, or nobody looks on."""
         paused = self.settings.paused and not self._single_steps
-        return paused or not (self.watchers or self.take.recording)
+        return paused or not (self.watchers or self.recording.active)
 
     def _live(self) -> None:
         due, preference = time.perf_counter(), Preference()
@@ -223,7 +223,7 @@ class Session:
         """A step, and the snapshot of it."""
         begin = time.perf_counter_ns()
         try:
-            views = self.show.step(self._spent_ns / 1e6 + self._around_ms)
+            views = self.running_scene.step(self._spent_ns / 1e6 + self._around_ms)
         except Lost as lost:
             return self._recover(lost)
         now, h = time.perf_counter_ns(), self.settings.time_step
@@ -231,18 +231,16 @@ class Session:
         self._around_ms = max(around_ms, 0.95 * self._around_ms)  # a reserve: the largest of late
         self._speed += 0.1 * (min(1e9 * h / max(now - self._last_ns, 1), 2.0) - self._speed)
         self._last_ns = now
-        if self.take.recording:
-            self._film(views[0])
+        if self.recording.active:
+            self._record_frame(views[0])
         self._publish(views, (now - begin + self._spent_ns) / 1e6)
         self._spent_ns = 0
         return None
 
-    def _publish(self, views: tuple[View, ...], ms: float) -> None:
+    def _publish(self, views: tuple[SimulationView, ...], ms: float) -> None:
         self._published += 1
-        show = self.show
-        self.newest = Snapshot(
-            self._published, show.backdrop, show.time, self._speed, show.settings, dict(self._orders), views, ms
-        )
+        now, orders = self.running_scene, dict(self._orders)
+        self.newest = Snapshot(self._published, now.backdrop, now.time, self._speed, now.settings, orders, views, ms)
         self.notify()
         if self._published == 1:
             self._changed()  # no longer getting ready
@@ -250,31 +248,31 @@ class Session:
     def _publish_again(self) -> None:
         """While paused, a change of the picture is seen without a step."""
         newest = self.newest
-        if newest is not None and self.settings.paused and newest.backdrop is self.show.backdrop:
+        if newest is not None and self.settings.paused and newest.backdrop is self.running_scene.backdrop:
             self._publish(newest.views, newest.ms)
 
-    def _film(self, view: View) -> None:
-        self.take.add(view.report.positions, self.settings.time_step)
-        if self.take.full:
-            self.send(m.Notice("info", "the take is full; it was ended and can be saved"), None)
-        if not self.take.recording or self.take.frames % TOLD == 0:
+    def _record_frame(self, view: SimulationView) -> None:
+        self.recording.add(view.report.positions, self.settings.time_step)
+        if self.recording.full:
+            self.send(m.Notice("info", "the recording is full; it was ended and can be saved"), None)
+        if not self.recording.active or self.recording.frames % TOLD == 0:
             self._changed()
 
     def _recover(self, lost: Lost) -> None:
         """Start anew; with `auto`, if that helps; and paused, if not even that can go on."""
-        show, name = self.show, self.show.names[lost.k]
-        frames = show.sims[lost.k].frames
+        running, name = self.running_scene, self.running_scene.names[lost.k]
+        frames = running.sims[lost.k].frames
         again, self._lost_at = frames - self._lost_at < SOON, frames
         refused = isinstance(lost.__cause__, VivaceError)
         if not refused:
-            show.reset()
+            running.reset()
         if not (again or refused):
             text = f"{lost}; it was started again"
         elif name != "auto":
-            show.use_solver(lost.k, "auto", make_solver("auto"), None)
+            running.use_solver(lost.k, "auto", make_solver("auto"), None)
             text = f"{lost}; auto goes on"
         else:
-            show.set_paused(True)
+            running.set_paused(True)
             text = f"{lost}; paused"
         self.send(m.Notice("error", text), None)
         self._changed()
@@ -293,31 +291,31 @@ class Session:
         return True
 
     def _grab(self, client: str, message: m.Grab) -> None:
-        show = self.show
-        if message.scene == show.backdrop.number and self._is_new(client, message.order):
-            key, target = (client, message.hand), np.array(message.target)
-            show.hands.grab(show.sims, key, message.vertex, target, show.settings.grab_radius)
+        running = self.running_scene
+        if message.scene == running.backdrop.number and self._is_new(client, message.order):
+            key, target = (client, message.pointer), np.array(message.target)
+            running.pointers.grab(running.sims, key, message.vertex, target, running.settings.grab_radius)
 
     def _drag(self, client: str, message: m.Drag) -> None:
         if self._is_new(client, message.order):
-            self.show.hands.drag(self.sims, (client, message.hand), np.array(message.target))
+            self.running_scene.pointers.drag(self.sims, (client, message.pointer), np.array(message.target))
 
     def _release(self, client: str, message: m.Release) -> None:
         if self._is_new(client, message.order):
-            self.show.hands.release(self.sims, (client, message.hand))
+            self.running_scene.pointers.release(self.sims, (client, message.pointer))
 
     def _run(self, client: str, message: m.Run) -> None:
         if message.what == "reset":
-            self.show.reset()
+            self.running_scene.reset()
             self._single_steps = int(self.settings.paused)  # so that it is seen
         elif self.settings.paused:
             self._single_steps = min(self._single_steps + 1, MOST_STEPS)
 
-    def _record(self, client: str, message: m.Take) -> None:
+    def _record(self, client: str, message: m.SetRecording) -> None:
         if message.on:
-            self.take.begin(self.scene, self.settings, self.sims[0])
+            self.recording.begin(self.scene, self.settings, self.sims[0])
         else:
-            self.take.end()
+            self.recording.end()
         self._changed()
 
     def _change(self, client: str, message: m.Change) -> None:
@@ -330,37 +328,37 @@ class Session:
             elif item.name == "compare":
                 self._compare(value, client)
             else:
-                getattr(self.show, f"set_{item.name}")(value)
+                getattr(self.running_scene, f"set_{item.name}")(value)
         if message.paused is not None:
             self._single_steps = 0
         self._publish_again()
         self._changed()
 
     def _change_solver(self, name: str, client: str) -> None:
-        show, omega = self.show, check_solver(name, self.show.choices).relaxation
-        make = show.maker(name)
+        running, omega = self.running_scene, check_solver(name, self.running_scene.choices).relaxation
+        make = running.maker(name)
 
         def work() -> Callable[[], None]:
             solver = make()
-            return lambda: self._if_still(show, lambda: show.use_solver(0, name, solver, omega))
+            return lambda: self._if_still(running, lambda: running.use_solver(0, name, solver, omega))
 
-        self._order(f"preparing {name}", work, client)
+        self._prepare(f"preparing {name}", work, client)
 
     def _compare(self, name: str, client: str) -> None:
-        show = self.show
+        running = self.running_scene
         if not name:
-            return show.compare_no_more()
-        make = show.maker(name)
+            return running.compare_no_more()
+        make = running.maker(name)
 
         def work() -> Callable[[], None]:
             solver = make()
-            return lambda: self._if_still(show, lambda: show.compare_with(name, solver))
+            return lambda: self._if_still(running, lambda: running.compare_with(name, solver))
 
-        return self._order(f"preparing {name}", work, client)
+        return self._prepare(f"preparing {name}", work, client)
 
-    def _if_still(self, show: Show, what: Callable[[], None]) -> None:
-        """Do something to a show that may have been replaced meanwhile."""
-        if self.show is show:
+    def _if_still(self, running: RunningScene, what: Callable[[], None]) -> None:
+        """Do something to a running scene that may have been replaced meanwhile."""
+        if self.running_scene is running:
             what()
             self._changed()
 
@@ -378,23 +376,23 @@ class Session:
             warm(sim)
             return lambda: self._begin(scene, scene.simulate(solver=sim.solver, **self._making))
 
-        self._order(f"loading {message.name}", work, client)
+        self._prepare(f"loading {message.name}", work, client)
 
     def _begin(self, scene: Scene, sim: Simulation) -> None:
         """Another scene; what is held falls."""
-        old = self.show
-        old.hands.release_all(old.sims)
-        self.take.end()
+        old = self.running_scene
+        old.pointers.release_all(old.sims)
+        self.recording.end()
         budget = scene.budget.ms or 8.0
-        self.show = Show(scene, sim, old.backdrop.number + 1, before=old.settings, budget_ms=budget)
+        self.running_scene = RunningScene(scene, sim, old.backdrop.number + 1, before=old.settings, budget_ms=budget)
         self._changed()
 
-    def _order(self, label: str, work: Callable[[], Callable[[], None]], client: str) -> None:
-        """Let the workshop make something; what `work` returns is done in this thread."""
+    def _prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str) -> None:
+        """Let the background worker make something; what `work` returns is done in this thread."""
 
         def failed(error: Exception) -> None:
             known = isinstance(error, (VivaceError, InputError))
             text = str(error) if known else f"{label} failed; the terminal says more"
             self.send(m.Notice("error", text), client)
 
-        self._workshop.order(label, work, failed)
+        self._background.submit(label, work, failed)

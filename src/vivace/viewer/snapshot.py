@@ -22,8 +22,8 @@ FRONT = (0.13, 0.45, 0.72)
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """One simulation's step."""
+class SimulationView:
+    """One simulation's step: all that is shown, or a half of the split view."""
 
     report: Report
     solver: str  # that was asked for
@@ -80,7 +80,7 @@ class Snapshot:
     speed: float
     settings: Settings
     orders: dict[str, int]
-    views: tuple[View, ...]
+    views: tuple[SimulationView, ...]
     ms: float
 
 

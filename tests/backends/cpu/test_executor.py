@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from vivace.backends.cpu.arguments import GRAIN, count, doubles, floats, ints, longs, phase_kernel, rows
-from vivace.backends.cpu.executor import LONG_CHUNK, SMALLEST_CHUNK, Plan, check_threads, default_threads
+from vivace.backends.cpu.executor import (
+    LONG_CHUNK,
+    SMALLEST_CHUNK,
+    Plan,
+    check_threads,
+    default_threads,
+    helper_threads,
+)
 from vivace.errors import InputError
 
 THREADS = (1, 2, 3, 8)
@@ -246,6 +253,17 @@ def test_two_plans_at_once_share_the_helpers():
     for thread in threads:
         thread.join(timeout=120)
     assert results == [True, True]
+
+
+def test_the_helpers_are_known():
+    """A plan for n threads has n - 1 helpers; they stay, and are asked for by nothing but the list of them."""
+    before = helper_threads()
+    Plan([step_forward.over(0, 400, a=np.zeros(400, np.int64))], len(before) + 3).run()
+    after = helper_threads()
+    assert after[: len(before)] == before
+    assert len(after) == len(before) + 2
+    assert all(thread.is_alive() and thread.native_id is not None for thread in after)
+    assert threading.current_thread() not in after
 
 
 def test_check_threads():

@@ -29,7 +29,8 @@ from vivace.solvers import Deadline, Outcome, make_solver
 from vivace.solvers.base import LEAST_ROUNDS
 from vivace.solvers.projective import lattice as lattice_module
 from vivace.solvers.projective.kernels import lattice as kernel
-from vivace.solvers.projective.lattice_space import LatticeSpace, axes_of, cells_for, lattice_spaces, work
+from vivace.solvers.projective.lattice_parts import axes_of, cells_for, work
+from vivace.solvers.projective.lattice_space import LatticeSpace, lattice_spaces
 from vivace.solvers.projective.lbfgs import LBFGS
 from vivace.solvers.reference import polish
 

@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 
 import { frame } from "../../store";
 import { power, short } from "../format";
-import { slowFrame } from "../pace";
+import { slowFrame } from "../throttle";
 import { token } from "../theme";
 import { residuals } from "./history";
 import { LivePlot, axis } from "./live";

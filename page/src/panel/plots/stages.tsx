@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import type uPlot from "uplot";
 
 import { fixed } from "../format";
-import { slowFrame } from "../pace";
+import { slowFrame } from "../throttle";
 import { settings } from "../settings";
 import { token } from "../theme";
 import { SPAN, STAGES, means, stacked, usualMost } from "./history";

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from queue import SimpleQueue
 
 import numpy as np
@@ -55,7 +56,7 @@ VALUE, THRESHOLD = 0, 1  # slots of the monitor: the plan stops when monitor[VAL
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, iteration):
+def _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, spent, iteration):
     """Take what is left of a phase's chunks, and wait until all are done."""
     turn = turns[p]  # how often this phase has run before
     turns[p] = turn + 1
@@ -71,11 +72,15 @@ def _run_phase(me, threads, control, p, turns, functions, tables, pointers, begi
     spins = 0
     while atomic_load(control, done) < (turn + 1) * count:
         spins = relax(spins)
+    if me == 0:  # the last of `spent` is when the phase before ended
+        now = clock_ns()
+        spent[p] += now - spent[-1]
+        spent[-1] = now
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _walk(
-    me, threads, control, functions, tables, every, pointers, begins, ends, bounds, first, iterations, least,
+    me, threads, control, functions, tables, every, pointers, begins, ends, spent, bounds, first, iterations, least,
     deadlines, ended_at, monitor,
 ):  # fmt: skip
     """Walk all parts; thread 0 decides how many iterations each has. Returns how many iterations there were in all."""
@@ -84,9 +89,11 @@ def _walk(
     start = clock_ns()
     longest = np.int64(0)
     k = np.int64(0)
+    if me == 0:
+        spent[-1] = start
     for part in range(deadlines.shape[0]):
         for p in range(bounds[0]):
-            _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, part)
+            _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, spent, part)
         if me == 0:
             start = clock_ns()
             atomic_store(control, APPROVED, k + 1)
@@ -107,7 +114,9 @@ def _walk(
             iteration = first + k - begun
             for p in range(bounds[0], bounds[1]):
                 if iteration % every[p] == 0:
-                    _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, iteration)
+                    _run_phase(
+                        me, threads, control, p, turns, functions, tables, pointers, begins, ends, spent, iteration
+                    )
             k += 1
             if me == 0:
                 now = clock_ns()
@@ -123,7 +132,7 @@ def _walk(
                 else:
                     atomic_store(control, APPROVED, k + 1)
         for p in range(bounds[1], phases):
-            _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, part)
+            _run_phase(me, threads, control, p, turns, functions, tables, pointers, begins, ends, spent, part)
     return k
 
 
@@ -132,6 +141,23 @@ def _chunks(items: int, threads: int) -> int:
     if threads == 1:
         return 1
     return max(1, min(threads, items // SMALLEST_CHUNK), min(4 * threads, items // LONG_CHUNK))
+
+
+_local = threading.local()
+
+
+@contextmanager
+def phase_times() -> Iterator[dict[str, int]]:
+    """Nanoseconds by the labels of phases, of all plans that this thread runs inside the block.
+
+    As thread 0 of a plan sees them: work, and the wait for those who help with it.
+    """
+    outer = getattr(_local, "ledger", None)
+    _local.ledger = ledger = dict[str, int]()
+    try:
+        yield ledger
+    finally:
+        _local.ledger = outer
 
 
 class Plan:
@@ -152,6 +178,7 @@ class Plan:
         phases = [*before, *phases, *after]
         self._keep: dict[tuple, tuple] = {}  # arrays whose addresses the tables hold, and the tables
         tables, functions, every, pointers, begins, ends = [], [], [], [0], [], []
+        self._labels = [phase.label or phase.kernel.__name__.replace("_", " ") for phase in phases]
         for phase in phases:
             tables.append(self._bound(phase)[1])
             functions.append(phase.kernel.address)
@@ -197,21 +224,26 @@ class Plan:
         if len(self._functions) == 0:
             return 0
         control = np.zeros(COUNTERS + LINE * (len(self._begins) + len(self._functions)), np.int64)
-        never = np.iinfo(np.int64).max // 2
+        never, spent = np.iinfo(np.int64).max // 2, np.zeros(len(self._functions) + 1, np.int64)
         deadlines = np.array([never if at is None else at for at in deadlines_ns], np.int64)
         work = (
             *(self.threads, control, self._functions, self._tables, self._every),
-            *(self._pointers, self._begins, self._ends, self._bounds, first),
+            *(self._pointers, self._begins, self._ends, spent, self._bounds, first),
             *(np.array(iterations, np.int64), least, deadlines, np.zeros(len(deadlines), np.int64), self.monitor),
         )
         try:
             if self.threads > 1:
                 for helper in _helpers(self.threads - 1):
                     helper.put((work, self))
-            return int(_walk(0, *work))
+            walked = int(_walk(0, *work))
         except BaseException:  # interrupted before the walk began: release the helpers
             control[STOPPED] = 1
             raise
+        ledger: dict[str, int] | None = getattr(_local, "ledger", None)
+        if ledger is not None:
+            for label, ns in zip(self._labels, spent[:-1].tolist(), strict=True):
+                ledger[label] = ledger.get(label, 0) + ns
+        return walked
 
     def __reduce__(self):
         raise InputError("a simulation's plans hold addresses and cannot be copied or pickled; make a new Simulation")
@@ -220,6 +252,7 @@ class Plan:
 # --- the helpers: Python threads that sleep until there is work, and work without the GIL -----------------------------
 
 _queues: list[SimpleQueue] = []
+_threads: list[threading.Thread] = []  # behind the queues
 _lock = threading.Lock()
 
 
@@ -236,15 +269,23 @@ def _helpers(count: int) -> list[SimpleQueue]:
             if len(_queues) < count:
                 queue: SimpleQueue = SimpleQueue()
                 me = len(_queues) + 1
-                threading.Thread(target=_serve, args=(me, queue), name=f"vivace-{me}", daemon=True).start()
+                thread = threading.Thread(target=_serve, args=(me, queue), name=f"vivace-{me}", daemon=True)
+                thread.start()
+                _threads.append(thread)
                 _queues.append(queue)
     return _queues[:count]
+
+
+def helper_threads() -> tuple[threading.Thread, ...]:
+    """The helpers that there are so far, for whoever says which threads go first. They live as long as the process."""
+    return tuple(_threads)
 
 
 def _forget_helpers() -> None:
     """A forked child has the queues but not the threads behind them."""
     global _lock
     _queues.clear()
+    _threads.clear()
     _lock = threading.Lock()
 
 

@@ -340,3 +340,31 @@ def min4(typingctx, a, b):
         return builder.select(builder.fcmp_ordered("<", *args), *args)
 
     return float4(a, b), codegen
+
+
+@intrinsic
+def at_most4(typingctx, a, b):
+    """Four bits: in which lanes a <= b."""
+    if a != float4 or b != float4:
+        return None
+
+    def codegen(context, builder, sig, args):
+        lanes = builder.fcmp_ordered("<=", *args)
+        return builder.zext(builder.bitcast(lanes, ir.IntType(4)), ir.IntType(64))
+
+    return types.int64(a, b), codegen
+
+
+@intrinsic
+def overlap4(typingctx, low, high, other_low, other_high):
+    """1 if two boxes overlap or touch, else 0."""
+    if any(t != float4 for t in (low, high, other_low, other_high)):
+        return None
+
+    def codegen(context, builder, sig, args):
+        low, high, other_low, other_high = args
+        inside = builder.and_(builder.fcmp_ordered("<=", low, other_high), builder.fcmp_ordered("<=", other_low, high))
+        all_lanes = builder.icmp_unsigned("==", builder.bitcast(inside, ir.IntType(4)), ir.IntType(4)(15))
+        return builder.zext(all_lanes, ir.IntType(64))
+
+    return types.int64(low, high, other_low, other_high), codegen

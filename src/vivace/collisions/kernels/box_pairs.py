@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...backends.cpu.addresses import int_at, put_long, row_at
 from ...backends.cpu.arguments import Phase, doubles, ints, longs, phase_kernel, rows
+from ...backends.cpu.compiling import compiled, function
 from ...backends.cpu.executor import Plan
 from .hash_grid import (
     BASE,
@@ -26,7 +26,7 @@ from .hash_grid import (
 )
 
 
-@njit(nogil=True)
+@function
 def _list(state, i, scratch, held, w):
     order, others, out, room = state
     for e in range(held):
@@ -34,7 +34,7 @@ def _list(state, i, scratch, held, w):
     return w
 
 
-@njit(nogil=True)
+@function
 def _list_reversed(state, i, scratch, held, w):
     order, others, out, room = state
     for e in range(held):
@@ -88,7 +88,7 @@ def list_between(
         put_long(counts, 8 * chunk, w)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _typical_extent(low, high, samples):
     """Twice the geometric mean of the largest side, of some of the boxes; points do not count."""
     total, count = 0.0, 0
@@ -102,7 +102,7 @@ def _typical_extent(low, high, samples):
     return 2.0 * np.exp(total / count) if count else 1.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _set_levels(low, high, base, level):
     for i in range(low.shape[0]):
         level[i] = level_of(max(high[i, 0] - low[i, 0], high[i, 1] - low[i, 1], high[i, 2] - low[i, 2]), base)

@@ -20,14 +20,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import njit
-from numba.core import types
-from numba.extending import intrinsic
 
 from ...backends.cpu.addresses import double_at, int_at, long_at, put_int, row_at
 from ...backends.cpu.arguments import ints, longs, phase_kernel, read_doubles, read_ints, read_longs, read_rows, rows
-from ...backends.cpu.simd import at, float4, lane4, load4, max4, min4, store4
+from ...backends.cpu.compiling import function, spliced
+from ...backends.cpu.simd import at, lane4, load4, max4, min4, overlap4, store4
 
 LEVELS = 12
 TYPICAL = 4  # the level of boxes up to twice the typical size; each level after it holds boxes RATIO times larger
@@ -88,7 +85,7 @@ def _most_cells(n: int) -> int:
     return max(SMALLEST_WRAP**3, 1 << int(4 * n).bit_length())
 
 
-@njit(forceinline=True)
+@spliced
 def level_of(extent, base):
     """The first level whose boxes may be that large: base 8^(k - TYPICAL)."""
     k, limit = 0, base * RATIO**-TYPICAL
@@ -98,7 +95,7 @@ def level_of(extent, base):
     return k
 
 
-@njit(forceinline=True)
+@spliced
 def _cell(x, axis, lengths):
     """The number of the cell that x lies in, along an axis; never outside those in use. Monotone in x.
 
@@ -108,14 +105,14 @@ def _cell(x, axis, lengths):
     return np.int64(min(max(c, 0.0), double_at(lengths, LAST + axis)))
 
 
-@njit(forceinline=True)
+@spliced
 def _row(y, z, whole):
     """The first cell of the row (y, z), counted from the level's own; `whole` is the address of its whole numbers."""
     y, z = y & long_at(whole, MASK + 1), z & long_at(whole, MASK + 2)
     return (z * long_at(whole, COUNT + 1) + y) * long_at(whole, COUNT)
 
 
-@njit(nogil=True)
+@function
 def _lay_out(low, high, level, base, whole, lengths):
     """Cell sizes and numbers of cells for each level; how many cells there are."""
     lowest, highest = np.full((LEVELS, 4), np.float32(np.inf)), np.full((LEVELS, 4), np.float32(-np.inf))
@@ -163,7 +160,7 @@ def _lay_out(low, high, level, base, whole, lengths):
     return first
 
 
-@njit(nogil=True)
+@function
 def sort_boxes(low, high, level, whole, lengths, key, starts, order):
     """Counting sort of the boxes by level and cell; boxes of one cell stay in their order."""
     cells = _lay_out(low, high, level, lengths[BASE], whole, lengths)
@@ -187,25 +184,10 @@ def sort_boxes(low, high, level, whole, lengths, key, starts, order):
         starts[c + 1] = place + 1
 
 
-@intrinsic
-def overlap4(typingctx, low, high, other_low, other_high):
-    """1 if two boxes overlap or touch, else 0."""
-    if any(t != float4 for t in (low, high, other_low, other_high)):
-        return None
-
-    def codegen(context, builder, sig, args):
-        low, high, other_low, other_high = args
-        inside = builder.and_(builder.fcmp_ordered("<=", low, other_high), builder.fcmp_ordered("<=", other_low, high))
-        all_lanes = builder.icmp_unsigned("==", builder.bitcast(inside, ir.IntType(4)), ir.IntType(4)(15))
-        return builder.zext(all_lanes, ir.IntType(64))
-
-    return types.int64(low, high, other_low, other_high), codegen
-
-
 def walker(visit):
     """Compile the walk for a visitor. (Numba could not cache who passes a function as an argument.)"""
 
-    @njit(nogil=True)
+    @function
     def walk_level(grid, k, box_low, box_high, me, forward, state, w, scratch):
         """w = visit(state, me, scratch, held, w) for the boxes of level k that overlap; return how many, and w.
 
@@ -265,7 +247,7 @@ def walker(visit):
     return walk_level
 
 
-@njit(forceinline=True)
+@spliced
 def level_at(whole, position):
     """The level of the box at a position in sorted order."""
     k = 0
@@ -297,7 +279,7 @@ def arrange_boxes(begin, end, iteration, low: rows, high: rows, order: ints, to_
 # --- where walks write -----------------------------------------------------------------------------------------------
 
 
-@njit(forceinline=True)
+@spliced
 def keep_pair(out, room, w, keep, i, j):
     """Append (i, j) to a list if `keep` is 1, without a branch; once the list is full only count.
 
@@ -309,14 +291,14 @@ def keep_pair(out, room, w, keep, i, j):
     return w + keep
 
 
-@njit(forceinline=True)
+@spliced
 def list_of(lists, chunk):
     """(address, room) of a chunk's part of lists."""
     room = lists[1] // (2 * CHUNKS)
     return lists[0] + 8 * room * chunk, room
 
 
-@njit(forceinline=True)
+@spliced
 def scratch_of(scratch, chunk):
     """The address of a chunk's part of scratch memory."""
     return scratch + 4 * (SCRATCH + 16) * chunk

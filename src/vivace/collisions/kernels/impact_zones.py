@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ...backends.cpu.compiling import compiled
 
 ROUNDING = 2.0**-21  # of the largest coordinate: what moving all corners alike changes in float32
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def violated(vertices, coefficients, planes, q, x, zone, least):
     """Contacts that touch on the way from q to x, or whose separation has shrunk to less than `least`; float32 rows.
 
@@ -38,7 +39,7 @@ def violated(vertices, coefficients, planes, q, x, zone, least):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def common_displacements(zone, count, masses, held, q, x, wall_vertices, wall_planes):
     """Mean displacement of each zone, by mass; that of a held vertex if there is one; kept out of walls.
 
@@ -76,7 +77,7 @@ def common_displacements(zone, count, masses, held, q, x, wall_vertices, wall_pl
     return d
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def displace(zone, d, held, q, x):
     """x = q + the displacement of the zone, for all vertices in one."""
     for v in range(zone.shape[0]):
@@ -85,7 +86,7 @@ def displace(zone, d, held, q, x):
                 x[v, k] = np.float32(np.float64(q[v, k]) + d[zone[v], k])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def least_separations(vertices, coefficients, planes, q, least):
     """What each contact is to keep along its normal: four times the least distance, but no more than it had at q."""
     out = np.empty(vertices.shape[0])
@@ -98,7 +99,7 @@ def least_separations(vertices, coefficients, planes, q, least):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def part(vertices, coefficients, planes, targets, inverse, q, x, wall_vertices, wall_planes, passes):
     """Move what is nearer than its target apart, along the normals and by inverse mass, one contact after the other.
 
@@ -138,7 +139,7 @@ def part(vertices, coefficients, planes, targets, inverse, q, x, wall_vertices, 
             return
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def calm(vertices, coefficients, planes, targets, inverse, q, x):
     """Half-way to a common displacement, for contacts that touch on the way though they end far enough apart."""
     for c in range(vertices.shape[0]):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ...backends.cpu.compiling import compiled, function
 
 UNSURE = 2
 # Of the permanent: 2u each for the differences and products of three factors, and the sums; [shewchuk1997] has 7.8e-16
@@ -11,7 +12,7 @@ UNSURE = 2
 ERROR = 1e-15
 
 
-@njit(nogil=True)
+@function
 def side_of(x, a, b, c, d):
     """The sign of det(a - d, b - d, c - d) of four rows of x; UNSURE if it may be rounding."""
     ax, ay, az = x[a, 0] - x[d, 0], x[a, 1] - x[d, 1], x[a, 2] - x[d, 2]
@@ -25,7 +26,7 @@ def side_of(x, a, b, c, d):
     return 1 if value > 0 else -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pierce_pairs(x, edges, triangles, pairs):
     """For each (edge, triangle): 1 if it is pierced, 0 if not or if they share a vertex, UNSURE if rounding decides."""
     verdict = np.zeros(pairs.shape[0], np.int8)

@@ -10,7 +10,8 @@ the first, and the region: INSIDE both features, or on a border of one.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ...backends.cpu.compiling import function, spliced
 
 # The region of a triangle that the closest point lies in; a vertex-triangle pair only.
 INSIDE, CORNER, SIDE = 0, 1, 4  # CORNER + k: corner k; SIDE + k: the side from corner k to the next
@@ -27,22 +28,22 @@ GRAZE = 1 / 64  # pairs may be reported that come this share of the reach nearer
 STEPS = 400
 
 
-@njit(forceinline=True)
+@spliced
 def dot(ax, ay, az, bx, by, bz):
     return ax * bx + ay * by + az * bz
 
 
-@njit(forceinline=True)
+@spliced
 def cross(ax, ay, az, bx, by, bz):
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-@njit(forceinline=True)
+@spliced
 def unit_interval(x):
     return min(max(x, 0.0), 1.0)
 
 
-@njit(nogil=True)
+@function
 def on_segment(ax, ay, az, bx, by, bz):
     """The parameter of the point of ab next to the origin, and its squared distance."""
     ux, uy, uz = bx - ax, by - ay, bz - az
@@ -52,7 +53,7 @@ def on_segment(ax, ay, az, bx, by, bz):
     return t, dot(px, py, pz, px, py, pz)
 
 
-@njit(nogil=True)
+@function
 def on_triangle(ax, ay, az, bx, by, bz, cx, cy, cz):
     """Barycentric coordinates and region of the point of abc next to the origin.
 
@@ -100,7 +101,7 @@ def on_triangle(ax, ay, az, bx, by, bz, cx, cy, cz):
     return 1 - v - w, v, w, INSIDE
 
 
-@njit(nogil=True)
+@function
 def between_segments(bx, by, bz, cx, cy, cz, dx, dy, dz):
     """(t, r, region): the closest points of the segments from the origin to b, at t, and from c to d, at r."""
     vx, vy, vz = dx - cx, dy - cy, dz - cz
@@ -130,7 +131,7 @@ def between_segments(bx, by, bz, cx, cy, cz, dx, dy, dz):
     return t, r, BORDER
 
 
-@njit(forceinline=True)
+@spliced
 def _square_between(bx, by, bz, cx, cy, cz, vx, vy, vz, t, r):
     zx, zy, zz = t * bx - cx - r * vx, t * by - cy - r * vy, t * bz - cz - r * vz
     return dot(zx, zy, zz, zx, zy, zz)
@@ -139,7 +140,7 @@ def _square_between(bx, by, bz, cx, cy, cz, vx, vy, vz, t, r):
 # --- the same, as coefficients and separation -------------------------------------------------------------------------
 
 
-@njit(nogil=True)
+@function
 def measure(is_edges, x):
     """((c0, c1, c2, c3), (zx, zy, zz), region) of a pair whose points 1 to 3 are at x, relative to point 0."""
     ax, ay, az, bx, by, bz, cx, cy, cz = x
@@ -153,12 +154,12 @@ def measure(is_edges, x):
     return c, z, region
 
 
-@njit(forceinline=True)
+@spliced
 def length(z):
     return np.sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2])
 
 
-@njit(forceinline=True)
+@spliced
 def moved(x, d, time):
     return (
         *(x[0] + time * d[0], x[1] + time * d[1], x[2] + time * d[2]),
@@ -167,7 +168,7 @@ def moved(x, d, time):
     )
 
 
-@njit(nogil=True)
+@function
 def fastest(is_edges, d):
     """The largest relative displacement of a point of one feature and one of the other: their corners have it."""
     b2 = dot(d[3], d[4], d[5], d[3], d[4], d[5])
@@ -181,7 +182,7 @@ def fastest(is_edges, d):
     return np.sqrt(max(a2, b2, c2))
 
 
-@njit(forceinline=True)
+@spliced
 def classify(start, speed, thickness, reach):
     """What can be said of a pair from its distance at the start and a bound on its relative displacement."""
     if start >= reach + speed:
@@ -192,7 +193,7 @@ def classify(start, speed, thickness, reach):
     return UNSURE
 
 
-@njit(nogil=True)
+@function
 def approach(is_edges, x, d, thickness, reach):
     """(NONE, AT_START, ON_THE_WAY or LOST, time, c, z, region) of the pair at x that moves by d in the step.
 
@@ -209,7 +210,7 @@ def approach(is_edges, x, d, thickness, reach):
     return follow_pair(is_edges, x, d, thickness, reach, c, z, region)
 
 
-@njit(nogil=True)
+@function
 def follow_pair(is_edges, x, d, thickness, reach, c, z, region):
     """`approach`, of a pair whose closest points at the start are known."""
     start = length(z)
@@ -251,7 +252,7 @@ def follow_pair(is_edges, x, d, thickness, reach, c, z, region):
     return ON_THE_WAY, near, c1, z1, region1
 
 
-@njit(nogil=True)
+@function
 def normal_of(is_edges, x, d, time, c, z, smallest):
     """The contact's unit normal (nx, ny, nz); zeros where no side can be told.
 

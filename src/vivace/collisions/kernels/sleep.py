@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ...backends.cpu.compiling import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fall_asleep(q, x, walls, pairs, held, limit):
     """Vertices in contact that a step would move by less than `limit` (m), and that nobody holds, stay at q."""
     touching = np.zeros(len(x), np.bool_)

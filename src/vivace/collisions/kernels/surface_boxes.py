@@ -7,9 +7,9 @@ of a heap at rest.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...backends.cpu.arguments import count, doubles, floats, ints, phase_kernel, rows
+from ...backends.cpu.compiling import compiled
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, max4, min4, splat4, store4
 from .hash_grid import level_of
 from .proximity import cross
@@ -20,7 +20,7 @@ ROUNDED = np.float32(1e-5)  # of a displacement: what float32 may have lost of i
 THIN = 1e-2  # twice the area over the longest side squared, below which float32 has no normal for a triangle
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def survey(q, s, used, edges, settings):
     """Write mean motion, rounding and typical size into the settings; False if something is not finite."""
     mx, my, mz, highest = 0.0, 0.0, 0.0, 0.0

@@ -15,9 +15,9 @@ Pairs that meet on the way are all kept, but for edges that meet at an end.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...backends.cpu.arguments import doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.compiling import function, spliced
 from ...backends.cpu.simd import at, lane4, load4, make4, store4
 from .proximity import (
     ALONG,
@@ -42,7 +42,7 @@ REST_SHARE = 0.9  # neighbours at rest keep this share of their rest distance, i
 DOWNHILL = 0.01  # cosine beyond which the next triangle is nearer, and not only by rounding
 
 
-@njit(forceinline=True)
+@spliced
 def _relative(x, o, a, b, c):
     """Points a, b, c of float32 rows, relative to point o; their differences are exact in float64."""
     p, qa, qb, qc = load4(x, o), load4(x, a), load4(x, b), load4(x, c)
@@ -54,7 +54,7 @@ def _relative(x, o, a, b, c):
     )
 
 
-@njit(forceinline=True)
+@spliced
 def _less(y, x):
     return (
         *(y[0] - x[0], y[1] - x[1], y[2] - x[2]),
@@ -63,7 +63,7 @@ def _less(y, x):
     )
 
 
-@njit(nogil=True)
+@function
 def _gap(is_edges, rest, bodies, o, a, b, c, thickness):
     """The thickness, or less for features of one body that are nearer than that at rest."""
     if at(bodies, o) != at(bodies, a if not is_edges else b):
@@ -78,7 +78,7 @@ def _gap(is_edges, rest, bodies, o, a, b, c, thickness):
     return min(thickness, REST_SHARE * length(z))
 
 
-@njit(forceinline=True)
+@spliced
 def _touched(found, z, thickness):
     """In the place of a gap, for a check: whether the pair touches on the way, or may."""
     if found == LOST:
@@ -86,7 +86,7 @@ def _touched(found, z, thickness):
     return 1.0 if found == ON_THE_WAY and length(z) <= 1.01 * TOUCH * thickness else 0.0
 
 
-@njit(forceinline=True)
+@spliced
 def _leads_nearer(q, v, z, from_x, from_y, from_z, j):
     """Whether the way from the closest point to vertex j leads nearer to v; z leads to v."""
     p, y = load4(q, v), load4(q, j)
@@ -99,7 +99,7 @@ def _leads_nearer(q, v, z, from_x, from_y, from_z, j):
     return along * along > DOWNHILL**2 * (wx * wx + wy * wy + wz * wz) * (z[0] * z[0] + z[1] * z[1] + z[2] * z[2])
 
 
-@njit(nogil=True)
+@function
 def _is_nearest(q, v, corners, z, region, opposite, triangle, pointers, neighbours):
     """Whether no triangle round the side or corner that v is closest to comes nearer to it."""
     fx, fy, fz = -z[0], -z[1], -z[2]  # the closest point, relative to v
@@ -113,7 +113,7 @@ def _is_nearest(q, v, corners, z, region, opposite, triangle, pointers, neighbou
     return True
 
 
-@njit(forceinline=True)
+@spliced
 def _slow(motion, o, a, b, c):
     """At least the largest relative displacement of two of the points."""
     return 2.0 * max(
@@ -121,7 +121,7 @@ def _slow(motion, o, a, b, c):
     )
 
 
-@njit(forceinline=True)
+@spliced
 def _write(vertices, coefficients, planes, w, o, a, b, c, k, n, gap):
     vertices[4 * w], vertices[4 * w + 1], vertices[4 * w + 2], vertices[4 * w + 3] = o, a, b, c
     store4(coefficients, w, make4(np.float32(k[0]), np.float32(k[1]), np.float32(k[2]), np.float32(k[3])))

@@ -7,14 +7,11 @@ branches, because nobody can guess how they come out.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import njit
-from numba.core import types
-from numba.extending import intrinsic
 
 from ...backends.cpu.addresses import int_at, put_int, put_long, row_at
 from ...backends.cpu.arguments import doubles, ints, longs, phase_kernel, rows
-from ...backends.cpu.simd import float4, lane4, max4, min4, splat4, sqrt4, transpose4
+from ...backends.cpu.compiling import function, spliced
+from ...backends.cpu.simd import at_most4, lane4, max4, min4, splat4, sqrt4, transpose4
 from .hash_grid import (
     CHUNKS,
     LEVELS,
@@ -28,7 +25,7 @@ from .proximity import END, PARALLEL, TOUCH
 from .surface_boxes import REACH, ROUNDING, THICKNESS
 
 
-@njit(forceinline=True)
+@spliced
 def _may_meet(q, v, drift, corners, planes, drifts, j, reach):
     """1 if vertex v and the triangle at position j may come within reach, else 0; no branches, which nobody can guess.
 
@@ -52,7 +49,7 @@ def _may_meet(q, v, drift, corners, planes, drifts, j, reach):
     return np.int64(near & (v != a) & (v != b) & (v != c))
 
 
-@njit(nogil=True)
+@function
 def _visit_triangles(state, i, scratch, held, w):
     q, vertices, drifts, others, corners, planes, drifts_t, reach, out, room = state
     v, mine = int_at(vertices, i), row_at(drifts, i)
@@ -63,7 +60,7 @@ def _visit_triangles(state, i, scratch, held, w):
     return w
 
 
-@njit(nogil=True)
+@function
 def _visit_vertices(state, i, scratch, held, w):
     q, vertices, drifts, others, corners, planes, drifts_t, reach, out, room = state
     for e in range(held):
@@ -74,25 +71,12 @@ def _visit_vertices(state, i, scratch, held, w):
     return w
 
 
-@intrinsic
-def at_most4(typingctx, a, b):
-    """Four bits: in which lanes a <= b."""
-    if a != float4 or b != float4:
-        return None
-
-    def codegen(context, builder, sig, args):
-        lanes = builder.fcmp_ordered("<=", *args)
-        return builder.zext(builder.bitcast(lanes, ir.IntType(4)), ir.IntType(64))
-
-    return types.int64(a, b), codegen
-
-
-@njit(forceinline=True)
+@spliced
 def _square(a):
     return lane4(a, 0) * lane4(a, 0) + lane4(a, 1) * lane4(a, 1) + lane4(a, 2) * lane4(a, 2)
 
 
-@njit(nogil=True)
+@function
 def _near_balls(i, start, vector, drifts, reach, rounding, scratch, held):
     """Keep those of the edges in scratch whose ball may meet that of edge i, by their relative motion; how many.
 
@@ -114,7 +98,7 @@ def _near_balls(i, start, vector, drifts, reach, rounding, scratch, held):
     return kept
 
 
-@njit(nogil=True)
+@function
 def _visit_edges(state, i, scratch, held, w):
     """Discard edges that stay apart, and those too slow to touch and parallel or closest at an end; four at a time.
 

@@ -8,9 +8,10 @@ the decision is serial, since it depends on the sizes as they change.
 from __future__ import annotations
 
 from ...backends.cpu.arguments import count, doubles, ints, longs, phase_kernel, words
+from ...backends.cpu.bits import lowest_bit
 from ...backends.cpu.executor import VALUE
 from ...backends.cpu.simd import at
-from .bits import ALL, NONE, WORD, bit, lowest_bit
+from .bits import ALL, NONE, WORD, bit
 
 
 @phase_kernel(items="order")

@@ -11,11 +11,10 @@ its length in `counts[slot(begin)]`. Nobody else reads or writes either, so the 
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 
 from ...backends.cpu.arguments import doubles, longs, phase_kernel
+from ...backends.cpu.bits import lowest_bit
+from ...backends.cpu.compiling import inlined
 from ...backends.cpu.executor import SMALLEST_CHUNK, VALUE
 from ...backends.cpu.simd import at
 
@@ -27,35 +26,19 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
 
-@intrinsic
-def count_bits(typingctx, word):
-    """How many bits of a word are set."""
-    if word != types.uint64:
-        return None
-    return types.int64(word), lambda context, builder, sig, args: builder.ctpop(args[0])
-
-
-@intrinsic
-def lowest_bit(typingctx, word):
-    """The number of the lowest bit that is set; 64 for an empty word."""
-    if word != types.uint64:
-        return None
-    return types.int64(word), lambda context, builder, sig, args: builder.cttz(args[0], ir.IntType(1)(0))
-
-
-@njit(inline="always")
+@inlined
 def bit(colour):
     """The word with bit `colour` set, for 0 <= colour < 64."""
     return ONE << np.uint64(colour)
 
 
-@njit(inline="always")
+@inlined
 def bits_below(count):
     """The word with its `count` lowest bits set, for 0 <= count <= 64."""
     return ALL >> np.uint64(WORD - count) if count > 0 else NONE
 
 
-@njit(inline="always")
+@inlined
 def nth_bit(word, n):
     """The number of the n-th lowest bit that is set, from 0. Its first steps do without branches."""
     word &= word - np.uint64(n > 0)
@@ -67,32 +50,32 @@ def nth_bit(word, n):
     return lowest_bit(word)
 
 
-@njit(inline="always")
+@inlined
 def mix(x):
     x = (x ^ (x >> S30)) * FIRST
     x = (x ^ (x >> S27)) * SECOND
     return x ^ (x >> S31)
 
 
-@njit(inline="always")
+@inlined
 def key_of(seed, iteration):
     """What all vertices of one round hash with."""
     return mix(np.uint64(seed) + STEP * np.uint64(iteration + 1))
 
 
-@njit(inline="always")
+@inlined
 def draw(key, v):
     """64 random bits for vertex v."""
     return mix(key + STEP * np.uint64(v))
 
 
-@njit(inline="always")
+@inlined
 def below(random, count):
     """A number from 0 to count - 1 out of 64 random bits: the upper half scaled, which needs no division."""
     return np.int64(((random >> S32) * np.uint64(count)) >> S32)
 
 
-@njit(inline="always")
+@inlined
 def slot(begin):
     """Where the chunk that starts at `begin` counts: chunks are at least SMALLEST_CHUNK long, so it is its own."""
     return begin // SMALLEST_CHUNK
@@ -103,7 +86,7 @@ def slots(n: int) -> int:
     return n // SMALLEST_CHUNK + 1
 
 
-@njit(inline="always")
+@inlined
 def smallest_free(v, indptr, indices, colours):
     """The smallest colour that no neighbour of v has. Looks at 64 colours at a time, nearly always once."""
     base = 0

@@ -18,29 +18,17 @@ less to look at. The first round has nothing to remove, so it reads the graph it
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...backends.cpu.arguments import count, doubles, ints, longs, phase_kernel, words
+from ...backends.cpu.bits import count_bits, lowest_bit
+from ...backends.cpu.compiling import inlined
 from ...backends.cpu.simd import at
-from .bits import (
-    NONE,
-    UNCOLOURED,
-    WORD,
-    below,
-    bit,
-    bits_below,
-    count_bits,
-    draw,
-    key_of,
-    lowest_bit,
-    nth_bit,
-    slot,
-)
+from .bits import NONE, UNCOLOURED, WORD, below, bit, bits_below, draw, key_of, nth_bit, slot
 
 PATIENCE = 16  # rounds
 
 
-@njit(inline="always")
+@inlined
 def _open_palette(v, degree, shrink, offsets, free, reach):
     """Line 3. The text gives Δv/s colours, the pseudocode {0, ..., Δv/s} one more: we take the pseudocode."""
     reach[v] = min(int(degree / shrink), degree) + 1
@@ -50,7 +38,7 @@ def _open_palette(v, degree, shrink, offsets, free, reach):
         left -= WORD
 
 
-@njit(inline="always")
+@inlined
 def _drop_coloured(v, first, last, source, live, colours, offsets, free):
     """Line 12, pulled: remove the colours of newly coloured neighbours from the palette, and them from the list."""
     base = at(offsets, v)
@@ -76,7 +64,7 @@ def _drop_coloured(v, first, last, source, live, colours, offsets, free):
     return kept
 
 
-@njit(inline="always")
+@inlined
 def _choose(v, needed, random, offsets, free, reach):
     """Lines 14-16 (feed the hungry) and 6 (a random colour of the palette)."""
     base, end = at(offsets, v), at(offsets, v + 1)

@@ -13,16 +13,17 @@ alone, so taking a constraint out clears its own bits and nobody else's.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ...backends.cpu.bits import lowest_bit
+from ...backends.cpu.compiling import compiled, inlined
 from ...backends.cpu.simd import at
-from .bits import ALL, NONE, UNCOLOURED, WORD, bit, lowest_bit
+from .bits import ALL, NONE, UNCOLOURED, WORD, bit
 
 # What `gather` finds.
 SOUND, BAD_INDEX, REPEATED = range(3)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gather(block, free, first, pointers, corners):
     """Append the rows of `block` to the lists, without -1 and without vertices that never move; test them on the way.
 
@@ -47,7 +48,7 @@ def gather(block, free, first, pointers, corners):
     return SOUND, 0, 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def incidence(pointers, corners, n):
     """(starts, incident): the constraints at each vertex, ascending."""
     starts, incident = np.zeros(n + 1, np.int32), np.empty(pointers[-1], np.int32)
@@ -66,7 +67,7 @@ def incidence(pointers, corners, n):
 # --- the dual graph, walked or written down ---------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dual_degrees(pointers, corners, starts, incident):
     """How many other constraints each one shares a vertex with; two that share several vertices count once."""
     m = pointers.shape[0] - 1
@@ -81,7 +82,7 @@ def dual_degrees(pointers, corners, starts, incident):
     return degree
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dual_rows(pointers, corners, starts, incident, degree):
     """The dual graph as CSR, each row in the order in which its neighbours are met."""
     m = pointers.shape[0] - 1
@@ -102,7 +103,7 @@ def dual_rows(pointers, corners, starts, incident, degree):
     return indptr, indices
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def smallest_last(pointers, corners, starts, incident):
     """The smallest-last order of the dual graph, and 1 + the largest degree at removal [fratarcangeli2013, Eq. 14].
 
@@ -167,13 +168,13 @@ def smallest_last(pointers, corners, starts, incident):
 # --- sets of colours at the vertices ----------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def new_masks(n, count):
     """Empty sets for n vertices, with room for at least `count` colours."""
     return np.zeros(n * max(1, (count + WORD - 1) // WORD), np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def widened(masks, n):
     """The same sets with one more layer, or a quarter more, so that growing stays linear."""
     layers = masks.shape[0] // n
@@ -182,7 +183,7 @@ def widened(masks, n):
     return wide
 
 
-@njit(inline="always")
+@inlined
 def smallest_permissible(masks, n, corners, begin, end):
     """The smallest colour that is taken at none of the corners; the first of the next layer when all are full."""
     base, first = 0, 0
@@ -199,7 +200,7 @@ def smallest_permissible(masks, n, corners, begin, end):
     return first
 
 
-@njit(inline="always")
+@inlined
 def put(masks, n, corners, begin, end, colour):
     """Take a colour at all corners."""
     base, mark = colour // WORD * n, bit(colour % WORD)
@@ -209,7 +210,7 @@ def put(masks, n, corners, begin, end, colour):
             masks[np.uint64(base + v)] |= mark
 
 
-@njit(inline="always")
+@inlined
 def clear(masks, n, corners, begin, end, colour):
     """Give a colour back at all corners."""
     base, mark = colour // WORD * n, bit(colour % WORD)
@@ -219,7 +220,7 @@ def clear(masks, n, corners, begin, end, colour):
             masks[np.uint64(base + v)] &= ~mark
 
 
-@njit(inline="always")
+@inlined
 def is_taken(masks, n, corners, begin, end, colour):
     base, taken = colour // WORD * n, NONE
     for e in range(begin, end):
@@ -229,7 +230,7 @@ def is_taken(masks, n, corners, begin, end, colour):
     return taken & bit(colour % WORD) != NONE
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def keep_valid(pointers, corners, colours, masks, n):
     """Enter every colour into the masks; a constraint whose colour is taken already, by a lower number, loses it."""
     lost = 0
@@ -245,7 +246,7 @@ def keep_valid(pointers, corners, colours, masks, n):
     return lost
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_fit(pointers, corners, order, colours, masks, n):
     """[fratarcangeli2013, Alg. 1] for the constraints of `order`; return the masks, which may have been widened."""
     for i in order:  # 2
@@ -257,7 +258,7 @@ def first_fit(pointers, corners, order, colours, masks, n):
     return masks
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_shared(pointers, corners, order, colours, n):
     """Two constraints of one colour with a common vertex, or (-1, -1). `order` is grouped by colour."""
     last = np.full(n, -1, np.int32)  # the last constraint met at a vertex
@@ -270,7 +271,7 @@ def find_shared(pointers, corners, order, colours, n):
     return -1, -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def even_out(pointers, corners, order, colours, sizes, masks, n, passes):
     """Move constraints to the smallest colour permitted while that makes the two sizes more alike; return the passes.
 

@@ -8,9 +8,9 @@ only what an earlier phase wrote.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...backends.cpu.arguments import count, doubles, ints, longs, phase_kernel, words
+from ...backends.cpu.compiling import inlined
 from ...backends.cpu.executor import VALUE
 from ...backends.cpu.simd import at
 from .bits import UNCOLOURED, draw, key_of, slot, smallest_free
@@ -19,7 +19,7 @@ COLOURED = np.int32(2**31 - 1)  # in `turn`: after every set
 SET = 0  # slot of the state of Luby's algorithm: the number of the set that is being made
 
 
-@njit(inline="always")
+@inlined
 def _start(begin, end, seed, active, counts, colours, weight):
     """Random weights, all different: their order is a random permutation."""
     key = key_of(seed, 0)

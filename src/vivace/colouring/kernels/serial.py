@@ -6,15 +6,15 @@ Graphs are CSR: the neighbours of v are indices[indptr[v] : indptr[v + 1]], in a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ...backends.cpu.compiling import compiled
 from .bits import UNCOLOURED, WORD
 
 # What `inspect_graph` finds.
 SOUND, SOUND_UNSORTED, HAS_LOOPS, BAD_POINTER, BAD_INDEX = range(5)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def degree_range(indptr):
     """The smallest and the largest degree."""
     smallest, largest = indptr[1] - indptr[0], indptr[1] - indptr[0]
@@ -24,7 +24,7 @@ def degree_range(indptr):
     return smallest, largest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def palette_offsets(indptr):
     """Where the words of each vertex's palette start: Δv + 1 bits each."""
     n = indptr.shape[0] - 1
@@ -35,7 +35,7 @@ def palette_offsets(indptr):
     return offsets
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def close_gaps(colours):
     """Renumber the colours so that none is empty, keeping their order and what has none (-1); return how many."""
     highest = -1
@@ -60,7 +60,7 @@ def close_gaps(colours):
 # --- greedy ---------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def greedy(indptr, indices, order):
     """[fratarcangeli2013, Alg. 1]: visit in the given order, take the smallest permissible colour."""
     n = indptr.shape[0] - 1
@@ -78,7 +78,7 @@ def greedy(indptr, indices, order):
     return colours
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def smallest_last_order(indptr, indices):
     """v_1, ..., v_n, selected from the last: each has the smallest degree among those left [matula1983].
 
@@ -132,7 +132,7 @@ def smallest_last_order(indptr, indices):
 # --- checks ---------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_conflict(indptr, indices, colours):
     """The first edge, in the order they are stored, between two vertices of one colour; (-1, -1) if there is none."""
     for v in range(indptr.shape[0] - 1):
@@ -142,7 +142,7 @@ def find_conflict(indptr, indices, colours):
     return -1, -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def inspect_graph(indptr, indices):
     """(SOUND, ...) or what is wrong and where: the vertex, and the place in `indices`."""
     n = indptr.shape[0] - 1
@@ -160,7 +160,7 @@ def inspect_graph(indptr, indices):
     return (HAS_LOOPS if loops else SOUND if ordered else SOUND_UNSORTED), 0, 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def without_loops(indptr, indices):
     """The same graph without edges from a vertex to itself."""
     n = indptr.shape[0] - 1
@@ -174,7 +174,7 @@ def without_loops(indptr, indices):
     return pointers, kept[:w].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def transposed(indptr, indices):
     """All edges turned round. Its rows are sorted, whatever the order they had."""
     n = indptr.shape[0] - 1
@@ -191,7 +191,7 @@ def transposed(indptr, indices):
     return pointers, turned
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_symmetric(indptr, indices):
     """Whether every edge comes in both directions, equally often; rows must be sorted.
 
@@ -209,7 +209,7 @@ def is_symmetric(indptr, indices):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_one_way(indptr, indices):
     """An edge (v, j) that v lists more often than j lists it. Slow: only for the message about a bad graph."""
     for v in range(indptr.shape[0] - 1):

@@ -9,16 +9,17 @@ Of constraints: `corners` has k entries for each constraint, -1 where there is n
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ...backends.cpu.bits import lowest_bit
+from ...backends.cpu.compiling import compiled, inlined
 from ...backends.cpu.simd import at
-from .bits import ALL, NONE, UNCOLOURED, WORD, bit, lowest_bit
+from .bits import ALL, NONE, UNCOLOURED, WORD, bit
 from .constraints import clear, put, smallest_permissible, widened
 
 TAIL = 8  # one in so many items, those of the highest colours, are tried at lower ones
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sizes_of(colours):
     """How many items each colour has; all items are coloured."""
     highest = 0
@@ -30,7 +31,7 @@ def sizes_of(colours):
     return sizes
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def highest_colours(sizes):
     """The lowest colour from which on at most 1 / TAIL of all items are; the highest one in any case, but never 0."""
     total = sizes.sum()
@@ -44,7 +45,7 @@ def highest_colours(sizes):
 # --- vertices ---------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_outside(values, lowest, n):
     """Where the first value below `lowest` or from n on is; -1 if there is none."""
     outside = 0
@@ -57,14 +58,14 @@ def first_outside(values, lowest, n):
     return -1
 
 
-@njit(inline="always")
+@inlined
 def _loser(indptr, i, j):
     """Of two neighbours with one colour, the one with fewer neighbours, which finds another more easily."""
     di, dj = indptr[i + 1] - indptr[i], indptr[j + 1] - indptr[j]
     return i if di < dj or (di == dj and i < j) else j
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def uncolour_conflicts(indptr, indices, colours):
     """Take the colour from one end of every edge between two vertices of one colour."""
     for v in range(indptr.shape[0] - 1):
@@ -80,7 +81,7 @@ def uncolour_conflicts(indptr, indices, colours):
                     break
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def link(indptr, ends, colours):
     """(head, following) of the pairs; on the way, one end of each pair of one colour loses it."""
     head, following = np.full(indptr.shape[0] - 1, -1, np.int32), np.empty(ends.shape[0], np.int32)
@@ -93,7 +94,7 @@ def link(indptr, ends, colours):
     return head, following
 
 
-@njit(inline="always")
+@inlined
 def _smallest_free(v, indptr, indices, head, following, ends, colours):
     """The smallest colour that no neighbour of v has, in the graph or in the pairs."""
     base = 0
@@ -114,7 +115,7 @@ def _smallest_free(v, indptr, indices, head, following, ends, colours):
         base += WORD
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def refit(indptr, indices, head, following, ends, colours):
     """Colour the uncoloured, first fit; then the vertices of the highest colours try lower ones.
 
@@ -134,7 +135,7 @@ def refit(indptr, indices, head, following, ends, colours):
 # --- constraints ------------------------------------------------------------------------------------------------------
 
 
-@njit(inline="always")
+@inlined
 def _lower(corners, begin, end, i, colours, sizes, masks, n):
     """Give constraint i a lower colour if one is permissible."""
     c = smallest_permissible(masks, n, corners, begin, end)
@@ -146,7 +147,7 @@ def _lower(corners, begin, end, i, colours, sizes, masks, n):
         colours[i] = c
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lower_highest(pointers, corners, colours, masks, n):
     """As the end of `refit`, for constraints: those of the highest colours try lower ones."""
     sizes = sizes_of(colours)
@@ -156,7 +157,7 @@ def lower_highest(pointers, corners, colours, masks, n):
             _lower(corners, pointers[i], pointers[i + 1], i, colours, sizes, masks, n)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def enter(corners, k, numbers, colours, sizes, masks, n):
     """Colour the constraints `numbers`, first fit; return masks and sizes, which may have grown."""
     for i in numbers:
@@ -171,7 +172,7 @@ def enter(corners, k, numbers, colours, sizes, masks, n):
     return masks, sizes
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_absent(numbers, colours):
     """Where the first number is that has no colour, or has been met before; -1 if there is none."""
     found = -1
@@ -187,7 +188,7 @@ def first_absent(numbers, colours):
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def leave(corners, k, numbers, colours, sizes, masks, n):
     """Take the constraints `numbers` out and give their colours back."""
     for i in numbers:
@@ -196,7 +197,7 @@ def leave(corners, k, numbers, colours, sizes, masks, n):
         colours[i] = UNCOLOURED
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lower_some(corners, k, begin, visits, colours, sizes, masks, n):
     """The same for `visits` constraints from `begin` on, going round, so that all have their turn in some frames."""
     m = colours.shape[0]
@@ -207,7 +208,7 @@ def lower_some(corners, k, begin, visits, colours, sizes, masks, n):
             _lower(corners, i * k, (i + 1) * k, i, colours, sizes, masks, n)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def colour_briefly(table, free, colours, masks, n):
     """Colour the rows of `table` over what the masks hold, first fit, and leave the masks as they were.
 

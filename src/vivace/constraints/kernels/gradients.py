@@ -7,8 +7,8 @@ returns (C, ∇_1 C, ..., ∇_k C). The fourth lane of a row of positions is its
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ...backends.cpu.compiling import function, inlined
 from ...backends.cpu.simd import at, dot4, make4, yzx4
 
 SMALLEST = np.float32(1e-20)  # m²: what is shorter has no direction
@@ -16,19 +16,19 @@ SIXTH = np.float32(1.0 / 6.0)
 PI, TURN = np.float32(np.pi), np.float32(2.0 * np.pi)
 
 
-@njit(inline="always")
+@inlined
 def xyz4(row):
     """The row without its fourth lane."""
     return row * make4(np.float32(1.0), np.float32(1.0), np.float32(1.0), np.float32(0.0))
 
 
-@njit(inline="always")
+@inlined
 def cross4(a, b):
     """a x b; the fourth lane is zero if those of a and b are."""
     return yzx4(a * yzx4(b) - yzx4(a) * b)
 
 
-@njit
+@function
 def stretch(x0, x1, operator, parameters, c):
     """C = |x0 - x1| - d [fratarcangeli2013, Eq. 5]."""
     d = xyz4(x0 - x1)
@@ -37,14 +37,14 @@ def stretch(x0, x1, operator, parameters, c):
     return size - at(parameters, c), n, np.float32(-1.0) * n
 
 
-@njit(inline="always")
+@inlined
 def _hinge_vector(x0, x1, x2, x3, operator, c):
     # In differences to the first vertex: the coefficients add up to zero.
     v = at(operator, 4 * c + 1) * (x1 - x0) + at(operator, 4 * c + 2) * (x2 - x0) + at(operator, 4 * c + 3) * (x3 - x0)
     return xyz4(v)
 
 
-@njit(inline="always")
+@inlined
 def _hinge_gradients(v, rest, operator, c):
     square = dot4(v, v)
     size = np.sqrt(square)
@@ -58,19 +58,19 @@ def _hinge_gradients(v, rest, operator, c):
     )
 
 
-@njit
+@function
 def flat_hinge(x0, x1, x2, x3, operator, parameters, c):
     """C = ‖Σ c_k x_k‖: the root of the quadratic energy of [bergou2006], so that w C²/2 is that energy."""
     return _hinge_gradients(_hinge_vector(x0, x1, x2, x3, operator, c), np.float32(0.0), operator, c)
 
 
-@njit
+@function
 def curved_hinge(x0, x1, x2, x3, operator, parameters, c):
     """C = ‖Σ c_k x_k‖ - its size at rest."""
     return _hinge_gradients(_hinge_vector(x0, x1, x2, x3, operator, c), at(parameters, c), operator, c)
 
 
-@njit
+@function
 def volume(x0, x1, x2, x3, operator, parameters, c):
     """C = V - V₀ [fratarcangeli2013, Eq. 7 to 11], each gradient at its own vertex (see constraints.volume)."""
     e1, e2, e3 = xyz4(x1 - x0), xyz4(x2 - x0), xyz4(x3 - x0)
@@ -78,7 +78,7 @@ def volume(x0, x1, x2, x3, operator, parameters, c):
     return dot4(e3, g3) - at(parameters, c), np.float32(-1.0) * (g1 + g2 + g3), g1, g2, g3
 
 
-@njit
+@function
 def dihedral(x0, x1, x2, x3, operator, parameters, c):
     """C = θ - θ₀ and the gradient of [bridson2003, section 4]: the fast form of constraints.dihedral."""
     e, a, b = xyz4(x1 - x0), xyz4(x2 - x0), xyz4(x3 - x0)

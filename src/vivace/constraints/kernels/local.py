@@ -15,9 +15,9 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from numba import njit
 
 from ...backends.cpu.arguments import floats, ints, phase_kernel, rows
+from ...backends.cpu.compiling import compile_now
 from ...backends.cpu.simd import at, load4, store4
 from ...backends.cpu.templates import cacheable, specialised
 
@@ -87,15 +87,13 @@ def local_pass(function: Callable, vertices: int, rows: int, parameters: int) ->
 @cache
 def project_pass(function: Callable) -> Callable:
     """`function` over whole float64 arrays z (m, r, 3), parameters (m, k), p (m, r, 3)."""
-    compile_here = njit(nogil=True, cache=cacheable(function), error_model="numpy")
-    return compile_here(specialised(_project_template, function))
+    return compile_now(specialised(_project_template, function), cache=cacheable(function))
 
 
 @cache
 def value_pass(function: Callable) -> Callable:
     """C (m,) and gradients (m, k, 3) of a constraint known by these, in float64: q (n, 3), vertices (m, k)."""
-    compile_here = njit(nogil=True, cache=cacheable(function), error_model="numpy")
-    return compile_here(specialised(_value_template, function, "evaluate"))
+    return compile_now(specialised(_value_template, function, "evaluate"), cache=cacheable(function))
 
 
 @phase_kernel(items="base")

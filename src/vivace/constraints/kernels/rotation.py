@@ -15,9 +15,9 @@ not unique (σ₂ = -σ₃, some inverted shapes); near there, and where Newton 
 from __future__ import annotations
 
 import numpy as np
-from numba import carray, njit
 
 from ...backends.cpu.arguments import floats, ints, phase_kernel, rows
+from ...backends.cpu.compiling import carray, compiled, function, inlined
 from ...backends.cpu.memory import nine_doubles
 from ...backends.cpu.simd import (
     any_greater4,
@@ -33,7 +33,7 @@ from ...backends.cpu.simd import (
 )
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _eigenvectors(s, v):
     """Jacobi's method: turn symmetric s (3 x 3, float64) diagonal in place; v gets the eigenvectors as columns."""
     for i in range(3):
@@ -63,7 +63,7 @@ def _eigenvectors(s, v):
                     v[k, p], v[k, q] = c * a - n * b, n * a + c * b
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def signed_svd(f, u, sigma, v):
     """f = u diag(sigma) vᵀ with u and v rotations: σ₁ ≥ σ₂ ≥ |σ₃|, and σ₃ has the sign of det f."""
     s = carray(nine_doubles(), (3, 3))
@@ -128,7 +128,7 @@ def signed_svd(f, u, sigma, v):
         sigma[2] += u[i, 2] * (f[i, 0] * v[0, 2] + f[i, 1] * v[1, 2] + f[i, 2] * v[2, 2])
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def nearest_rotation(z, p):
     """p = the rotation nearest to z in the Frobenius norm. Transposing both changes nothing, so z may be F or Fᵀ."""
     f, u, v = carray(nine_doubles(), (3, 3)), carray(nine_doubles(), (3, 3)), carray(nine_doubles(), (3, 3))
@@ -145,7 +145,7 @@ def nearest_rotation(z, p):
 # --- four at a time --------------------------------------------------------------------------------------------------
 
 
-@njit(inline="always")
+@inlined
 def gradient(t, vertices, operator, q):
     """The columns of F of tetrahedron t."""
     x0 = load4(q, at(vertices, 4 * t))
@@ -162,7 +162,7 @@ def gradient(t, vertices, operator, q):
     )
 
 
-@njit(inline="always")
+@inlined
 def scatter(t, p, operator, weights, slots, out):
     """out[slot of corner k] = w Σ_r A_rk p_r for the four corners."""
     a = load4_flat(operator, 12 * t) * at(weights, t)
@@ -174,7 +174,7 @@ def scatter(t, p, operator, weights, slots, out):
     store4(out, at(slots, 4 * t + 3), lane4(a, 3) * p[0] + lane4(b, 3) * p[1] + lane4(c, 3) * p[2])
 
 
-@njit(inline="always")
+@inlined
 def one_by_one(f, nearest):
     """The slow, certain way for one matrix given by its columns: `nearest(z, p)` in float64."""
     z = carray(nine_doubles(), (3, 3))
@@ -191,12 +191,12 @@ def one_by_one(f, nearest):
     )
 
 
-@njit(nogil=True, error_model="numpy")
+@function
 def rotation(f):
     return one_by_one(f, nearest_rotation)
 
 
-@njit(inline="always")
+@inlined
 def rotations4(a, b, c, d):
     """Markley's closed form for four matrices, each given by its three columns (float4).
 
@@ -251,7 +251,7 @@ def rotations4(a, b, c, d):
     return not doubtful, (a0, a1, a2), (b0, b1, b2), (c0, c1, c2), (d0, d1, d2)
 
 
-@njit(inline="always")
+@inlined
 def in_fours(begin, end, vertices, operator, weights, slots, q, out, four, one):
     """A local pass over tetrahedra [begin, end), with the arrays that every local pass has (see `local`).
 

@@ -8,15 +8,15 @@ that are inverted, nearly flat or far from their volume go one by one.
 from __future__ import annotations
 
 import numpy as np
-from numba import carray, njit
 
 from ...backends.cpu.arguments import floats, ints, phase_kernel, rows
+from ...backends.cpu.compiling import carray, compiled, function, inlined
 from ...backends.cpu.memory import nine_doubles
 from ...backends.cpu.simd import any_greater4, copysign4, max4, splat4, sqrt4, transpose4
 from .rotation import in_fours, one_by_one, signed_svd
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _moved(sigma, shift, minus):
     """The three a with a (a - σ) = shift; the smallest on the lower branch if `minus`."""
     a = 0.5 * (sigma[0] + np.sqrt(max(sigma[0] * sigma[0] + 4.0 * shift, 0.0)))
@@ -26,7 +26,7 @@ def _moved(sigma, shift, minus):
     return a, b, c
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def nearest_unimodular(z, p):
     """p = a matrix of determinant 1 near z, with the singular vectors of z [bouaziz2014, appendix A].
 
@@ -73,7 +73,7 @@ def nearest_unimodular(z, p):
             p[i, j] = scale * (a * u[i, 0] * v[j, 0] + b * u[i, 1] * v[j, 1] + c * u[i, 2] * v[j, 2])
 
 
-@njit(nogil=True, error_model="numpy")
+@function
 def unimodular(f):
     return one_by_one(f, nearest_unimodular)
 
@@ -81,7 +81,7 @@ def unimodular(f):
 # --- four at a time --------------------------------------------------------------------------------------------------
 
 
-@njit(inline="always")
+@inlined
 def _turn(app, aqq, apq):
     """Cosine, sine and tangent of Jacobi's rotation that makes apq vanish."""
     half = splat4(np.float32(0.5)) * (aqq - app)
@@ -91,7 +91,7 @@ def _turn(app, aqq, apq):
     return c, t * c, t
 
 
-@njit(inline="always")
+@inlined
 def unimodulars4(a, b, c, d):
     """Four matrices, each given by its columns (float4): whether all are certain, and those nearest to them."""
     fx, fy, fz, _ = transpose4(a[0], b[0], c[0], d[0])

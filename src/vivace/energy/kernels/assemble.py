@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ...backends.cpu.compiling import compiled, inlined
 
 PADDING = 4  # entries after the last, so that the sweeps may read a group of four past the end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_rows(order, rank, indptr, indices, values, spring_at, spring_j, spring_w, spring_l, limits):
     """Rows of the reordered matrix, cut into spring neighbours and the others.
 
@@ -49,7 +50,7 @@ def split_rows(order, rank, indptr, indices, values, spring_at, spring_j, spring
     return out_at, out_j, out_a, out_wl, rest_at, rest_j[: max(r, 1)].copy(), rest_a[: max(r, 1)].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_rows(at, j, a):
     """Sort each row by column, in place; returns where each row's columns pass its own number.
 
@@ -72,7 +73,7 @@ def sort_rows(at, j, a):
     return middle
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def spring_rows(order, rank, spring_at, spring_j, spring_w, spring_l):
     """The springs at each vertex in visiting order: row pointers, other ends and w l, padded for groups of four."""
     n = order.shape[0]
@@ -89,7 +90,7 @@ def spring_rows(order, rank, spring_at, spring_j, spring_w, spring_l):
     return out_at, out_j, out_wl
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_corners(counts, vertices, rank):
     """counts[rank of v] += number of corners at v."""
     for c in range(vertices.shape[0]):
@@ -97,7 +98,7 @@ def count_corners(counts, vertices, rank):
             counts[rank[vertices[c, k]]] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def assign_slots(cursor, vertices, rank):
     """The next free slot of each corner's vertex; `cursor` moves on."""
     slots = np.empty(vertices.shape, np.int32)
@@ -109,7 +110,7 @@ def assign_slots(cursor, vertices, rank):
     return slots
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def list_corners(vertices, n):
     """Of flat corners: where those of each vertex begin (n + 1,), the corners by vertex, their places in that list."""
     starts = np.zeros(n + 1, np.int32)
@@ -126,7 +127,7 @@ def list_corners(vertices, n):
     return starts, corners, places
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_springs(n, pairs):
     """CSR of the springs at each vertex: (indptr, other end, number of the spring)."""
     at = np.zeros(n + 1, np.int32)
@@ -147,7 +148,7 @@ def pair_springs(n, pairs):
     return at, other, number
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_pairs(counts, vertices):
     """counts[v] += entries that the elements put into row v, off the diagonal and not yet merged."""
     for c in range(vertices.shape[0]):
@@ -155,7 +156,7 @@ def count_pairs(counts, vertices):
             counts[vertices[c, k]] += vertices.shape[1] - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_columns(cursor, columns, vertices):
     """Put every element's other vertices into the rows of each; `cursor` moves on."""
     corners = vertices.shape[1]
@@ -170,7 +171,7 @@ def fill_columns(cursor, columns, vertices):
             cursor[i] = at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merge_columns(indptr, columns):
     """Sort each row and keep each column once, in place; returns the new row pointers."""
     n = indptr.shape[0] - 1
@@ -194,7 +195,7 @@ def merge_columns(indptr, columns):
     return merged
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def add_stiffness(indptr, columns, values, diagonal, vertices, operator, weights):
     """Add w AᵀA of every constraint to the rows of its vertices: the same numbers to (i, j) and (j, i)."""
     corners, size = vertices.shape[1], operator.shape[1]
@@ -214,7 +215,7 @@ def add_stiffness(indptr, columns, values, diagonal, vertices, operator, weights
                     values[_position(indptr, columns, j, i)] += total
 
 
-@njit(inline="always")
+@inlined
 def _position(indptr, columns, row, column):
     low, high = indptr[row], indptr[row + 1] - 1
     while low < high:
@@ -226,7 +227,7 @@ def _position(indptr, columns, row, column):
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_to_level(changed, delta, indptr, indices, values, at, columns, wide, single, diagonal, inverse):
     """A += QᵀΔQ on a level's own pattern: Δ diagonal with entries `delta` at `changed`, Q as CSR.
 
@@ -256,7 +257,7 @@ def add_to_level(changed, delta, indptr, indices, values, at, columns, wide, sin
                 single[to] = -wide[to]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def invert_level(at, columns, wide, diagonal, out):
     """The dense inverse of a small symmetric positive level, in float64 (Gauss-Jordan), written to `out` in float32.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from ...backends.cpu.compiling import compiled
 from .assemble import _position
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def add_curvature(indptr, columns, blocks, vertices, operator, weights, curvature):
     """Add w Aᵀ C A of every constraint: block (i, j) gets w Σ_rs A_ri A_sj C_rs, with C (m, r, 3, r, 3).
 

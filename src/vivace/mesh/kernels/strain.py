@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ...backends.cpu.compiling import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def edge_strain(positions, edges, lengths, worst):
     """Mean and largest |l/l₀ - 1|; `worst` (n,) gets the largest at each vertex. Edges without length are left out."""
     total, largest, count = 0.0, 0.0, 0

@@ -11,9 +11,9 @@ from functools import cache
 from math import sqrt
 
 import numpy as np
-from numba import njit
 
 from ...backends.cpu.arguments import double, doubles, floats, ints, phase_kernel, rows, scalar
+from ...backends.cpu.compiling import compiled, function, inlined
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, splat4, store4
 from ...backends.cpu.templates import cacheable, specialised
 from ...solvers.projective.kernels.acceleration import BLOCK
@@ -124,7 +124,7 @@ def _valued_template(
         partial[first // BLOCK] = total
 
 
-@njit
+@function
 def origin_only(z, parameters, p):
     """The projection of quadratic constraints: what they measure ought to be zero."""
     p[:] = 0.0
@@ -153,7 +153,7 @@ def ask(begin, end, iteration, state: doubles):
     state[OVER] = 1.0
 
 
-@njit(inline="always")
+@inlined
 def _pinned(weight, x, target):
     """w/2 |x - target|² in float64."""
     dx = np.float64(lane4(x, 0)) - np.float64(lane4(target, 0))
@@ -308,7 +308,7 @@ def begin_balance(begin, end, iteration, stored: doubles, moved: doubles, state:
 # --- what touches ---------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def settle(touching, vertices, coefficients, planes, q, new, v, weights, h):
     """Velocities of what touches: an obstacle must not throw back what it stops.
 

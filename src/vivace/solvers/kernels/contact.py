@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
+from ...backends.cpu.compiling import inlined
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ...constraints.kernels.gradients import xyz4
 
 ZERO = np.float32(0.0)
 
 
-@njit(inline="always")
+@inlined
 def separation(vertices, a, c, q):
     """z of contact c, and the inverse mass it feels; a adds up to zero, so differences lose nothing."""
     x0, x1 = load4(q, at(vertices, 4 * c)), load4(q, at(vertices, 4 * c + 1))

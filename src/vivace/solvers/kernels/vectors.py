@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...backends.cpu.arguments import doubles, floats, ints, phase_kernel, rows
+from ...backends.cpu.compiling import inlined
 from ...backends.cpu.simd import at, load4, store4
 
 
@@ -42,7 +42,7 @@ def copy_rows(begin, end, iteration, a: rows, to: rows):
 OFF = -1.0  # in the place of a history's count: nothing is recorded
 
 
-@njit(inline="always")
+@inlined
 def record(history, iteration, value):
     """Append (iteration, value) to a history: its count, then pairs as long as there is room."""
     count = history[0]

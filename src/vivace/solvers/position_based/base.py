@@ -178,7 +178,7 @@ class PositionalSolver(Solver):
         """The first iteration again, when contacts have ended; undoes what `iteration_with` has changed."""
         return self._phases
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self._plan is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         self._last_word = None

@@ -8,7 +8,7 @@ sum is divided by that number, or a closer bound, taken at rest; `plain=True` is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -110,6 +110,15 @@ class PbdVivace(PositionalSolver):
             phases += [Phase(kernel, arrays, begin, end) for kernel, arrays in bound]
             phases.append(Phase(apply_steps, apply, begin, end))
         return phases
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Colours, from which those of the next step's contacts are found."""
+        return {} if self.colouring is None else {"colours": self.colouring.colours.copy()}
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        if "colours" in memory:
+            colours = memory["colours"].copy()
+            self.colouring = replace(self._own_colouring, colours=colours, count=int(colours.max(initial=-1)) + 1)
 
     def iteration_without(self) -> list[Phase]:
         return self._by_colour(self._own_colouring, self._responses, self._visits, [])

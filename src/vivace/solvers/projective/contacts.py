@@ -68,6 +68,7 @@ class ContactStage:
         self.slot_at, self.slots = np.zeros(n + 1, np.int32), np.zeros((corners, 4), np.float32)
         self._pairs, self._walls = self._arrays(4), self._arrays(1)
         self._keys = np.zeros(room, np.int64)
+        self._held: tuple[np.ndarray, np.ndarray]
         self._forces, self._places = (np.zeros((room, 4), np.float32) for _ in range(2))
         self.pressing = np.array([NEVER, 0])  # rounds after which forces may be renewed in a step; whether they were
         self._deep = np.zeros(1, np.float32)
@@ -154,10 +155,19 @@ class ContactStage:
         walls, count = self.walls, int(self.walls["used"][0])
         return bool(any_behind(walls["vertices"], walls["planes"], self._places, self._q, count, self._deep[0]))
 
+    def remembered(self) -> dict[str, np.ndarray]:
+        """The forces of the last step: which contacts, and what they held their vertices with."""
+        keys, forces = self._held
+        return {"contacts.keys": keys.copy(), "contacts.forces": forces.copy()}
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        """Go on with what `remembered` gave."""
+        self._held = memory["contacts.keys"].copy(), memory["contacts.forces"].copy()
+
     def forget(self) -> None:
         """Begin the next step without remembered forces."""
         # contacts that held something when the last step ended, and what they held it with
-        self._held: tuple[np.ndarray, np.ndarray] = self._keys[:0].copy(), self._forces[:0].copy()
+        self._held = self._keys[:0].copy(), self._forces[:0].copy()
 
     def take_over(self, other: ContactStage) -> None:
         """Go on with the forces that another stage of the same vertices remembers."""

@@ -196,6 +196,14 @@ class CorrectingSolver(Solver):
         if self.layout is not None and self.corrector.has_more():
             self._plan_steps()
 
+    def remembered(self) -> dict[str, np.ndarray]:
+        contacts = None if self.layout is None else self.layout.contacts
+        return {} if contacts is None else contacts.remembered()
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        if self.layout is not None and self.layout.contacts is not None and "contacts.keys" in memory:
+            self.layout.contacts.recall(memory)
+
     def forget(self) -> None:
         if self.layout is not None and self.layout.contacts is not None:
             self.layout.contacts.forget()
@@ -207,7 +215,7 @@ class CorrectingSolver(Solver):
         self.system = system
         return self.corrector.adapt_correction(self.layout, weighed=self.weighs)
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self.layout is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         if len(contacts) and not self.corrector.follows_contacts:
@@ -215,10 +223,10 @@ class CorrectingSolver(Solver):
                 f"solver {self.name!r} cannot follow contacts, which change its matrix in every step; "
                 "take auto, multigrid, vivace or a position based solver"
             )
-        changed = self.layout.touch(contacts, previous, start, self.system)
+        changed = self.layout.set_contacts(contacts, previous, start, self.system)
         if self.layout.contacts is not None and self.layout.contacts.full:
             self.layout = self.layout.with_room_for(contacts)
-            self.layout.touch(contacts, previous, start, self.system)
+            self.layout.set_contacts(contacts, previous, start, self.system)
             self._plan_steps()
         elif changed and not self.corrector.adapt_correction(self.layout, weighed=self.weighs):
             self._plan_steps()

@@ -88,8 +88,8 @@ class Lattice(LBFGS):
         self._follow()
         return True
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
-        super().touch(contacts, previous, start)
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        super().set_contacts(contacts, previous, start)
         self._follow()
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:

@@ -8,7 +8,6 @@ cells as its vertices and the cost of elimination allow; nodes are numbered slab
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,80 +22,21 @@ from .hierarchy import transfer_of
 from .kernels import lattice as kernel
 from .kernels import lattice_cells
 from .kernels.linear import restrict_rows
+from .lattice_parts import Part, axes_of, cells_for, edge_lengths, features, part_of
 from .layout import Layout
 
-FLAT = 1e-4  # extent of an axis, relative to the longest, below which a part has no cells along it
-EDGES_PER_CELL = 3.2  # mean distances to a neighbour that a cell is long at least; some five edges of a grid
-SMALLEST_PART = 12  # vertices: less has no lattice
 WORK_PER_VERTEX = 300.0  # multiplications of one elimination that a vertex pays for
 LEAST_WORK = 1.5e6  # that any body may cost
+SMALLEST_PART = 12  # vertices: less has no lattice
 FAR = 1e-4  # of two nodes' own stiffness: coupling across three cells that makes a part dense
 MOST_DENSE = 48  # nodes of a dense part
 SAMPLED = 64  # tetrahedra of a cell that stand for all, a multiple of four
 
 
-@dataclass(eq=False)
-class _Part:
-    """A connected part: its vertices, their lattice coordinates in cells (k, dims), and how many cells there are."""
-
-    vertices: np.ndarray
-    xi: np.ndarray
-    cells: np.ndarray
-    dense: bool = False
-
-    @property
-    def nodes(self) -> int:
-        return int(np.prod(self.cells + 1))
-
-    @property
-    def slab(self) -> int:
-        """Nodes of a slab."""
-        return self.nodes if self.dense else self.nodes // (int(self.cells[0]) + 1)
-
-
-def work(cells: np.ndarray) -> float:
-    """Multiplications of an elimination over a lattice with these cells, the longest axis first."""
-    return 1.2 * (3.0 * np.prod(cells[1:] + 1)) ** 3 * (cells[0] + 1)
-
-
-def axes_of(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Orthonormal rows along which the points extend, longest first, and their extents; flat axes are left out.
-
-    The coordinate axes are taken unless the principal ones make a clearly smaller box.
-    """
-    centred = points - points.mean(axis=0)
-    principal = np.linalg.svd(centred, full_matrices=False)[2] if len(points) >= 3 else np.eye(3)
-    best = None
-    for frame in (np.eye(3), principal):
-        extents = np.ptp(centred @ frame.T, axis=0)
-        floor = FLAT * extents.max()
-        size = float(np.prod(np.maximum(extents, floor)))
-        if best is None or size < 0.9 * best[0]:
-            best = size, frame, extents
-    assert best is not None
-    _, frame, extents = best
-    order = np.argsort(-extents, kind="stable")
-    order = order[extents[order] > FLAT * extents.max()]
-    return frame[order], extents[order]
-
-
-def cells_for(extents: np.ndarray, edge: float, most: int, limit: float) -> np.ndarray:
-    """Cells along each axis: as cubic as may be, `most` along the longest at most, none too small, and not too much
-    work."""
-    for count in range(most, 0, -1):
-        length = extents[0] / count
-        if count > 1 and length < EDGES_PER_CELL * edge:
-            continue
-        cells = np.maximum(1, np.round(extents / length)).astype(int)
-        if count == 1 or work(cells) <= limit:
-            return cells
-    raise AssertionError("one cell is always possible")
-
-
 class LatticeSpace:
     """Parts of the same number of dimensions, with the arrays of their matrices. Vertices in the order of the mesh."""
 
-    def __init__(self, system: System, parts: list[_Part], dims: int):
+    def __init__(self, system: System, parts: list[Part], dims: int):
         self.n, self.dims, self.parts = system.n, dims, parts
         self._number_nodes()
         self.prolongation = self._hats()
@@ -147,7 +87,7 @@ class LatticeSpace:
         self.cell_at = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
         self.cell_list = cell[by_slab].astype(np.int32)
 
-    def _place(self, part: _Part, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _place(self, part: Part, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The cell of each point and its place inside, in [0, 1]."""
         low = np.clip(np.floor(xi), 0, part.cells - 1).astype(int)
         cell = np.ravel_multi_index(tuple(low.T), tuple(part.cells))
@@ -349,13 +289,13 @@ def lattice_spaces(system: System, most: int) -> list[LatticeSpace]:
     order = np.argsort(labels, kind="stable")
     pieces = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
     pieces = [piece for piece in pieces if len(piece) >= SMALLEST_PART]
-    rest, edge = system.model.mesh.vertices, _edge_lengths(system)
-    spaces: dict[int, list[_Part]] = {}
+    rest, edge = system.model.mesh.vertices, edge_lengths(system)
+    spaces: dict[int, list[Part]] = {}
     limit = max(LEAST_WORK, WORK_PER_VERTEX * system.n)
     for piece in pieces:
         axes, extents = axes_of(rest[piece])
         cells = cells_for(extents, float(np.median(edge[piece])), most, limit * len(piece) / system.n)
-        spaces.setdefault(len(axes), []).append(_part(rest, piece, axes, extents, cells))
+        spaces.setdefault(len(axes), []).append(part_of(rest, piece, axes, extents, cells))
     made = []
     for dims, parts in spaces.items():
         space = LatticeSpace(system, parts, dims)
@@ -367,13 +307,6 @@ def lattice_spaces(system: System, most: int) -> list[LatticeSpace]:
     return made
 
 
-def features(xi: np.ndarray) -> np.ndarray:
-    """Products of the coordinates (..., dims) that make up a multilinear function, but for 1: (..., 2^dims - 1)."""
-    dims = xi.shape[-1]
-    chosen = (np.arange(1, 2**dims)[:, None] >> np.arange(dims)) & 1
-    return np.where(chosen == 1, xi[..., None, :], 1.0).prod(axis=-1)
-
-
 def coefficients(dims: int) -> np.ndarray:
     """Of the features in the hats of a cell's corners: (2^dims, 2^dims - 1)."""
     corners = np.arange(2**dims)
@@ -382,29 +315,14 @@ def coefficients(dims: int) -> np.ndarray:
     return np.linalg.inv(basis).T[:, 1:]  # hats are 1 at their own corner and 0 at the others
 
 
-def _part(rest: np.ndarray, piece: np.ndarray, axes: np.ndarray, extents: np.ndarray, cells: np.ndarray) -> _Part:
-    along = rest[piece] @ axes.T
-    length = extents / cells
-    return _Part(piece, (along - along.min(axis=0)) / length, cells)
-
-
-def _dense(rest: np.ndarray, part: _Part) -> _Part:
+def _dense(rest: np.ndarray, part: Part) -> Part:
     cells = part.cells
     while np.prod(cells + 1) > MOST_DENSE:
         cells = np.maximum(1, cells - (cells == cells.max()))
     axes, extents = axes_of(rest[part.vertices])
-    smaller = _part(rest, part.vertices, axes, extents, cells)
+    smaller = part_of(rest, part.vertices, axes, extents, cells)
     smaller.dense = True
     return smaller
-
-
-def _edge_lengths(system: System) -> np.ndarray:
-    """The mean distance at rest of each vertex to its neighbours (n,)."""
-    rest, (indptr, indices) = system.model.mesh.vertices, system.graph
-    counts = np.diff(indptr)
-    rows = np.repeat(np.arange(system.n), counts)
-    away = np.linalg.norm(rest[rows] - rest[indices], axis=1)
-    return np.bincount(rows, away, minlength=system.n) / np.maximum(counts, 1)
 
 
 def _subset(group: ConstraintGroup, some: np.ndarray) -> ConstraintGroup:

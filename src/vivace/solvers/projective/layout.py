@@ -149,7 +149,7 @@ class Layout:
         """`ContactStage.pressing`, for those who judge rounds."""
         return np.array([NEVER, 0]) if self.contacts is None else self.contacts.pressing
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray, system: System) -> bool:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray, system: System) -> bool:
         """The contacts of a step, on top of `system`; whether the diagonal has changed."""
         if self.contacts is None:
             return False

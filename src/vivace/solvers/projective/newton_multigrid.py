@@ -128,6 +128,14 @@ class NewtonMultigrid(Solver):
         self._state, self._direction = state, d
         self._took = {what: deque([0], LATE) for what in ("look", "set up", "cycle")}  # ns
 
+    def remembered(self) -> dict[str, np.ndarray]:
+        contacts = None if self.layout is None else self.layout.contacts
+        return {} if contacts is None else contacts.remembered()
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        if self.layout is not None and self.layout.contacts is not None and "contacts.keys" in memory:
+            self.layout.contacts.recall(memory)
+
     def forget(self) -> None:
         if self.layout is not None and self.layout.contacts is not None:
             self.layout.contacts.forget()
@@ -140,13 +148,13 @@ class NewtonMultigrid(Solver):
         self.system = system
         return True
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self.layout is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
-        changed = self.layout.touch(contacts, previous, start, self.system)
+        changed = self.layout.set_contacts(contacts, previous, start, self.system)
         if self.layout.contacts is not None and self.layout.contacts.full:
             self._lay_out(self.layout.with_room_for(contacts))
-            changed = self.layout.touch(contacts, previous, start, self.system)
+            changed = self.layout.set_contacts(contacts, previous, start, self.system)
         if changed:
             self.levels.load_ties(self.system)
 

@@ -50,13 +50,13 @@ class SweepingSolver(Solver):
         last = watch.over(0, layout.n, square=layout.square, serial=True, every=every, **self._watcher.arrays)
         self._watched_plan = Plan([*phases, last], threads, self._watcher.monitor)
 
-    def touch(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+    def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self.layout is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
-        self.layout.touch(contacts, previous, start, self.system)
+        self.layout.set_contacts(contacts, previous, start, self.system)
         if self.layout.contacts is not None and self.layout.contacts.full:
             self._lay_out(self.layout.with_room_for(contacts))
-            self.layout.touch(contacts, previous, start, self.system)
+            self.layout.set_contacts(contacts, previous, start, self.system)
 
     def adapt(self, system: System) -> bool:
         if self.layout is None or self.system is None or not system.shares_structure(self.system):

@@ -8,15 +8,24 @@ energy. ρ depends on K: the more iterations, the larger it may be.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from ...energy.system import Frame, System
-from ..base import Budget, Deadline
+from ..base import Budget, Deadline, Outcome
 
-if TYPE_CHECKING:
-    from .chebyshev import Chebyshev
+
+class Tunable(Protocol):
+    """A prepared solver with a ρ."""
+
+    horizon: int
+    used_rho: float
+    watching: bool
+
+    def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """As `Solver.solve`."""
+
 
 FRAMES = 5  # of the pre-simulation
 STEPS = (0.6, 0.3, 0.1, 0.05)  # ε of Eq. 37, in turn
@@ -24,7 +33,7 @@ MOST_TRIALS = 40
 LARGEST = 1.0 - 1e-6  # float32 weights know nothing beyond
 
 
-def tuned_rho(solver: Chebyshev, system: System, *, iterations: int | None = None) -> float:
+def tuned_rho(solver: Tunable, system: System, *, iterations: int | None = None) -> float:
     """The ρ that brings `iterations` (default: the solver's horizon) iterations to the lowest energy.
 
     `solver` must be prepared for `system`; its settings are as before afterwards.
@@ -41,7 +50,7 @@ def tuned_rho(solver: Chebyshev, system: System, *, iterations: int | None = Non
         solver.used_rho, solver.watching = rho, watch
 
 
-def _climb(solver: Chebyshev, system: System, frame: Frame, k: int, rho: float) -> float:
+def _climb(solver: Tunable, system: System, frame: Frame, k: int, rho: float) -> float:
     tried: dict[float, float] = {}
 
     def energy(candidate: float) -> float:
@@ -65,7 +74,7 @@ def _climb(solver: Chebyshev, system: System, frame: Frame, k: int, rho: float) 
     return best if energy(best) < energy(0.0) else 0.0
 
 
-def _moving(solver: Chebyshev, system: System, k: int) -> Frame:
+def _moving(solver: Tunable, system: System, k: int) -> Frame:
     """The last step of a fall from rest, each step solved as the solver would without acceleration."""
     model = system.model
     q, v = model.mesh.vertices.astype(np.float64), np.zeros((model.n, 3))
@@ -79,7 +88,7 @@ def _moving(solver: Chebyshev, system: System, k: int) -> Frame:
     return system.frame(q, v, gravity, model.targets)
 
 
-def _solved(solver: Chebyshev, system: System, frame: Frame, k: int) -> tuple[np.ndarray, float]:
+def _solved(solver: Tunable, system: System, frame: Frame, k: int) -> tuple[np.ndarray, float]:
     """Where k iterations end, and the residual that the last one met."""
     rows = [np.zeros((system.n, 4), np.float32) for _ in range(3)]
     rows[0][:, :3], rows[1][:, :3] = frame.start, system.constant(frame)

@@ -10,7 +10,8 @@ from vivace.backends.cpu.executor import Plan
 from vivace.constraints.kernels.rotation import nearest_rotation
 from vivace.solvers.projective.kernels import lattice as kernel
 from vivace.solvers.projective.kernels.lattice_cells import general_cells, planar_cells
-from vivace.solvers.projective.lattice_space import coefficients, features
+from vivace.solvers.projective.lattice_parts import features
+from vivace.solvers.projective.lattice_space import coefficients
 
 
 def run(kernel_, items, *, threads=1, iteration=0, **arrays):

@@ -21,9 +21,9 @@ The table of a pass: vertices, coefficients a, planes, before, impulses, frictio
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import floats, ints, phase_kernel, rows
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ....constraints.kernels.gradients import xyz4
 from ...kernels.contact import separation
@@ -31,7 +31,7 @@ from ...kernels.contact import separation
 ZERO = np.float32(0.0)
 
 
-@njit(inline="always")
+@inlined
 def push(z, plane, before, impulse, static, kinetic):
     """How z has to move, and the impulse after it."""
     n = xyz4(plane)

@@ -27,9 +27,9 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import GRAIN, doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ....backends.cpu.templates import cacheable, specialised
 from ....constraints.kernels.gradients import xyz4
@@ -57,7 +57,7 @@ def value_of(c, vertices, operator, parameters, q, x, z, p, g):
     """C, and its gradient in g."""
 
 
-@njit(inline="always")
+@inlined
 def multiplier(value, weight, soft, before, kappa, compliant):
     """Δλ of one constraint; 0 where nothing can move."""
     if compliant:
@@ -66,7 +66,7 @@ def multiplier(value, weight, soft, before, kappa, compliant):
     return -kappa * value / weight if weight > TINY else np.float32(0.0)
 
 
-@njit(inline="always")
+@inlined
 def count_square(sums, c, begin, total, value):
     """Add a square to the sum of its GRAIN constraints, which does not depend on how a phase is cut into chunks."""
     total = value * value if c % GRAIN == 0 or c == begin else total + value * value
@@ -74,7 +74,7 @@ def count_square(sums, c, begin, total, value):
     return total
 
 
-@njit(inline="always")
+@inlined
 def into_slot(out, slot, share, step, lam):
     store4(out, slot, share * step + make4(np.float32(0.0), np.float32(0.0), np.float32(0.0), lam))
 
@@ -195,7 +195,7 @@ def _any_pass(
 # operators, and ω of the iterations in turn, the last of which holds for all later ones.
 
 
-@njit(inline="always")
+@inlined
 def weight_of(weights, iteration):
     return weights[min(iteration, weights.shape[0] - 1)]
 

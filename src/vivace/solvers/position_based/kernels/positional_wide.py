@@ -7,9 +7,9 @@ one row; what is left at the end of a colour is done one by one.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import GRAIN, doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import (
     at,
     dot4,
@@ -31,7 +31,7 @@ KAPPA, COMPLIANT = 0, 1  # places in the settings
 TINY, ZERO = np.float32(1e-20), np.float32(0.0)  # 1/TINY/1e-10, of pinned vertices in one point, is finite
 
 
-@njit(inline="always")
+@inlined
 def _scales(size, rest, weight, c, kappa, compliant, soft, lambdas):
     """-Δλ / |v| of constraints c to c + 3, and the squares of what they miss."""
     value = size - rest
@@ -45,7 +45,7 @@ def _scales(size, rest, weight, c, kappa, compliant, soft, lambdas):
     return delta / max4(size, splat4(np.float32(1e-10))), value * value
 
 
-@njit(inline="always")
+@inlined
 def count_squares(sums, c, begin, total, squares):
     """Add four squares to the sums of their GRAIN constraints: see `positional.count_square`."""
     total = squares if c % GRAIN == 0 or c == begin else total + squares
@@ -106,7 +106,7 @@ def stretch_pass(
         store4(q, j, xj + (wj * delta / size) * d)
 
 
-@njit(inline="always")
+@inlined
 def _hinge(vertices, operator, q, c):
     """Σ c_k x_k of a hinge, its coefficients, and its inverse masses times them."""
     x0, x1 = load4(q, at(vertices, 4 * c)), load4(q, at(vertices, 4 * c + 1))
@@ -116,7 +116,7 @@ def _hinge(vertices, operator, q, c):
     return xyz4(v), a, a * fourth4(x0, x1, x2, x3)
 
 
-@njit(inline="always")
+@inlined
 def _turn(vertices, q, c, v, scale, weights):
     """x_k -= scale w_k c_k v."""
     move = scale * v
@@ -127,7 +127,7 @@ def _turn(vertices, q, c, v, scale, weights):
     store4(q, m, load4(q, m) - lane4(weights, 3) * move)
 
 
-@njit(inline="always")
+@inlined
 def _hinges(begin, end, vertices, parameters, soft, lambdas, q, settings, sums, operator, curved):
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0
     total = splat4(ZERO)

@@ -7,9 +7,9 @@ the same on any number of threads. Products are in float32, sums in float64.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import at, dot4, load4, store4
 
 BLOCK = 512  # vertices whose products are added up together
@@ -21,7 +21,7 @@ EXACT = 15  # both: corrections are exact, nothing has to be weighed
 STATE_SIZE = 16
 
 
-@njit(inline="always")
+@inlined
 def _column(partial, column, columns, blocks):
     total = 0.0
     for b in range(blocks):

@@ -13,9 +13,9 @@ vertices coupled; what preconditions them has blocks on the diagonal, |a_k| Σ |
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import count, doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, splat4, store4, yzx4
 from ....constraints.kernels.gradients import xyz4
 from ...kernels.contact import separation
@@ -50,7 +50,7 @@ def wall_forces(
         store4(out, at(slots, c), at(weights, c) * force)
 
 
-@njit(inline="always")
+@inlined
 def _turned(z, plane, before, static, kinetic, w):
     """The row (u, s) of a contact at z."""
     n = xyz4(plane)
@@ -131,7 +131,7 @@ def wall_products(begin, end, iteration, vertices: ints, slots: ints, p: rows, o
         store4(out, at(slots, c), lane4(row, 3) * x + dot4(row, x) * xyz4(row))
 
 
-@njit(inline="always")
+@inlined
 def _missed(z, z_old, plane, w):
     """How much more energy the trapezium rule gives a contact than it gets: more when it closes, less when it opens."""
     n = xyz4(plane)

@@ -22,9 +22,9 @@ entries it is made of, with weights: no two threads write to one place, and sums
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import doubles, floats, ints, phase_kernel, rows, scalar
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import (
     at,
     dot4,
@@ -173,7 +173,7 @@ def wrap_entries(
             store_both(blocks, k, at(mirror, k), d, a, b)
 
 
-@njit(inline="always")
+@inlined
 def store_both(blocks, k, mirror, d, a, b):
     """A wrapped block at entry k, and its transpose at `mirror`."""
     store4(blocks, 3 * k, d)
@@ -187,7 +187,7 @@ def store_both(blocks, k, mirror, d, a, b):
 # --- factors of the diagonal blocks ---------------------------------------------------------------------------------
 
 
-@njit(inline="always")
+@inlined
 def store_factors(factors, i, xx, yy, zz, xy, yz, zx):
     """L D Lᵀ of a symmetric block in float64; a pivot that rounding has made tiny is held at what it can resolve."""
     least = 1e-14 * (xx + yy + zz)
@@ -252,7 +252,7 @@ def factor_wrapped(begin, end, iteration, row_at: ints, blocks: rows, ties: rows
 # --- coarse matrices: row pointers, middle, mirror, blocks, ties, lists, the level above -----------------
 
 
-@njit(inline="always")
+@inlined
 def tie_part(begin, end, number, weight, ties):
     """Σ weight T_i over a list of vertices, as (D, A)."""
     d, a = splat4(np.float32(0.0)), splat4(np.float32(0.0))
@@ -262,7 +262,7 @@ def tie_part(begin, end, number, weight, ties):
     return d, a
 
 
-@njit(inline="always")
+@inlined
 def turned_part(begin, end, number, weight, blocks):
     """Σ weight (s I + u uᵀ) over a list of entries, as (D, A)."""
     d, a = splat4(np.float32(0.0)), splat4(np.float32(0.0))
@@ -277,7 +277,7 @@ def turned_part(begin, end, number, weight, blocks):
     return d, make4(lane4(a, 0), lane4(a, 1), lane4(a, 2), zero)
 
 
-@njit(inline="always")
+@inlined
 def wrapped_part(begin, end, number, weight, blocks):
     """Σ weight M over a list of entries, as (D, A, B)."""
     d, a, b = splat4(np.float32(0.0)), splat4(np.float32(0.0)), splat4(np.float32(0.0))

@@ -6,10 +6,11 @@ All are CSR-like: `at` says where the list of a coarse entry or node begins. P i
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ....backends.cpu.compiling import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mirrors(at, j):
     """For entry (i, j) the place of (j, i); rows are sorted and the pattern is symmetric."""
     out = np.empty(j.shape[0], np.int32)
@@ -19,7 +20,7 @@ def mirrors(at, j):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find(at, j, row, column):
     """The place of a column in a sorted row that has it."""
     low, high = at[row], at[row + 1] - 1
@@ -32,7 +33,7 @@ def find(at, j, row, column):
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _merge(first, second, p_at, p_j, p_w, nodes, left, right):
     """The nodes of two rows of P in rising order, with both rows' weights; returns how many."""
     a, b, count = p_at[first], p_at[second], 0
@@ -51,7 +52,7 @@ def _merge(first, second, p_at, p_j, p_w, nodes, left, right):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_lists(at, middle, j, mirror, wanted, p_at, p_j, p_w, coarse_at, coarse_j, symmetric):
     """For each coarse entry I < J the fine entries in K_IJ and their weights; `wanted`: those that take part.
 
@@ -96,7 +97,7 @@ def pair_lists(at, middle, j, mirror, wanted, p_at, p_j, p_w, coarse_at, coarse_
     return out_at.astype(np.int32), number, weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tie_lists(p_at, p_j, p_w, coarse_at, coarse_j):
     """For each coarse entry I < J the vertices whose ties are in K_IJ, with -p_iI p_iJ."""
     out_at = np.zeros(coarse_j.shape[0] + 1, np.int64)
@@ -119,7 +120,7 @@ def tie_lists(p_at, p_j, p_w, coarse_at, coarse_j):
     return out_at.astype(np.int32), number, weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def loose_lists(at, middle, j, p_at, p_j, p_w, sums, nodes_count):
     """For each coarse node I the pairs of which one end is in no aggregate, with δ_I (ρ_i - ρ_j)."""
     most = 2
@@ -150,7 +151,7 @@ def loose_lists(at, middle, j, p_at, p_j, p_w, sums, nodes_count):
     return out_at.astype(np.int32), number, weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def corner_lists(at, j, vertices, slots, scales):
     """For each entry (i, j) above the diagonal, where tetrahedra share both: places of their shares at i and j, scales.
 

@@ -15,9 +15,9 @@ a million times as stiff along it as across: rounded to float32, an inverse may 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import doubles, floats, ints, phase_kernel, rows, scalar
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, splat4, store4, yzx4
 from .acceleration import ALPHA, BETA, BLOCK, OLD_PRODUCT
 
@@ -25,19 +25,19 @@ BROKEN = 14  # of conjugate gradients' state: rounding has the better of them, n
 DENSE_SHIFT = 1e-7  # of a diagonal, relative: what float32 blocks leave uncertain of the coarsest matrix
 
 
-@njit(inline="always")
+@inlined
 def zxy4(x):
     """(z, x, y, w) of x = (x, y, z, w)."""
     return yzx4(yzx4(x))
 
 
-@njit(inline="always")
+@inlined
 def flat4(x):
     """x with nothing in its fourth lane."""
     return make4(lane4(x, 0), lane4(x, 1), lane4(x, 2), np.float32(0.0))
 
 
-@njit(inline="always")
+@inlined
 def solve_block(factors, i, r):
     """x with L D Lᵀ x = r for diagonal block i."""
     lower, inverse = load4(factors, 2 * i), load4(factors, 2 * i + 1)
@@ -50,7 +50,7 @@ def solve_block(factors, i, r):
     return make4(x, y, z, np.float32(0.0))
 
 
-@njit(inline="always")
+@inlined
 def add_turned(total, begin, end, j, blocks, x):
     """total + Σ (s I + u uᵀ) x_j over entries [begin, end); the fourth lane is of no meaning."""
     second = splat4(np.float32(0.0))  # two sums, so that one addition need not wait for the other
@@ -67,7 +67,7 @@ def add_turned(total, begin, end, j, blocks, x):
     return total + second
 
 
-@njit(inline="always")
+@inlined
 def add_wrapped(total, begin, end, j, blocks, x):
     """total + Σ M x_j over entries [begin, end)."""
     second, third = splat4(np.float32(0.0)), splat4(np.float32(0.0))

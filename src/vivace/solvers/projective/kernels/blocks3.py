@@ -23,9 +23,9 @@ The springs of a vertex are padded to a multiple of four with springs of no stif
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import (
     at,
     dot4,
@@ -44,7 +44,7 @@ from ....backends.cpu.simd import (
 from .sweep import SMALLEST_SQUARE
 
 
-@njit(inline="always")
+@inlined
 def block(i, qi, spring_at, spring_j, spring_a, spring_wl, spring_w, slot_at, shares, scales, q):
     """The springs' part of r; then B - k I as (xx, yy, zz), (xy, yz, zx) and a multiple of I."""
     zero, one, smallest = splat4(np.float32(0.0)), splat4(np.float32(1.0)), splat4(SMALLEST_SQUARE)
@@ -76,7 +76,7 @@ def block(i, qi, spring_at, spring_j, spring_a, spring_wl, spring_w, slot_at, sh
     return force, diagonal, off, dot4(even, one)
 
 
-@njit(inline="always")
+@inlined
 def solve3(diagonal, off, r):
     """p with B p = r for B = [xx xy zx; xy yy yz; zx yz zz], by its cofactors."""
     xx, yy, zz = lane4(diagonal, 0), lane4(diagonal, 1), lane4(diagonal, 2)
@@ -88,7 +88,7 @@ def solve3(diagonal, off, r):
     return make4(c00 * x + c01 * y + c02 * z, c01 * x + c11 * y + c12 * z, c02 * x + c12 * y + c22 * z, np.float32(0.0))
 
 
-@njit(inline="always")
+@inlined
 def turning(i, qi, p, spring_at, spring_j, spring_wl, q):
     """Σ_e w l (|d + p| - |d| - d̂·p) as (|p|² - (d̂·p)²) / (|d + p| + ||d| + d̂·p|), which does not cancel.
 

@@ -21,9 +21,9 @@ The table of a pass: vertices, coefficients a, planes, before, impulses, frictio
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import count, floats, ints, longs, phase_kernel, rows, scalar
+from ....backends.cpu.compiling import compiled, inlined
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ....constraints.kernels.gradients import xyz4
 from ...kernels.contact import separation
@@ -34,7 +34,7 @@ ZERO = np.float32(0.0)
 # The table of a pass: vertices, coefficients, planes, before, friction, weights, slots, q, out, how many contacts.
 
 
-@njit(inline="always")
+@inlined
 def pull(z, plane, before, static, kinetic):
     """p - z: back to the gap along the normal, and against the motion across it; nothing where they are apart."""
     n = xyz4(plane)
@@ -77,7 +77,7 @@ def pull_walls(
         store4(out, at(slots, c), at(weights, c) * (x + force))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def take_walls(
     vertices, planes, friction, keys, old_keys, old_forces, rank, previous, start, diagonal, stiffness, recovery, to,
     to_planes, to_before, to_friction, to_weights, to_keys, to_places, lowered, added,
@@ -127,7 +127,7 @@ def take_walls(
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def any_behind(vertices, planes, places, q, count, deep):
     """Whether some vertex is further behind its wall than so many metres; walls where `places` have them."""
     for c in range(count):

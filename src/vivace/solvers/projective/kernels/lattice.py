@@ -16,9 +16,9 @@ Cells are summed in float32, all that follows in float64.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import count, double, doubles, floats, ints, phase_kernel, rows
+from ....backends.cpu.compiling import compiled, inlined
 from ....backends.cpu.simd import at, dot4, load4, splat4, store4
 from .acceleration import BLOCK
 
@@ -76,7 +76,7 @@ def assemble_slabs(
                             u[to + c * width + d] += np.float64(value)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_diagonal(vertices, held, at, columns, values, slab_of, place_of, slabs, constant):
     """Pᵀ diag(held) P of the vertices named, added to the constant part; P by rows (at, columns, values)."""
     for v in vertices:
@@ -96,7 +96,7 @@ def add_diagonal(vertices, held, at, columns, values, slab_of, place_of, slabs, 
 # --- elimination -----------------------------------------------------------------------------------------------------
 
 
-@njit(inline="always")
+@inlined
 def _scale_row(row, j, width):
     """Divide a row by the root of its diagonal entry j; the inverse of that root, or 0 if there is none."""
     pivot = row[j]
@@ -108,13 +108,13 @@ def _scale_row(row, j, width):
     return pivot
 
 
-@njit(inline="always")
+@inlined
 def _subtract(row, f, other, first, width):
     for k in range(first, width):
         row[k] -= f * other[k]
 
 
-@njit(inline="always")
+@inlined
 def _factor(u, at_u, n, width, y, at_y):
     """Cholesky of the first n columns of n rows, and what it makes of the others and of y; whether it could be done.
 
@@ -149,7 +149,7 @@ def _factor(u, at_u, n, width, y, at_y):
     return True
 
 
-@njit(inline="always")
+@inlined
 def _pass_on(u, at_u, n, width, y, at_y, to, at_to, m, to_width, to_y, at_to_y):
     """The next slab's upper triangle -= WᵀW and its y -= Wᵀ y, W the columns beyond n of the factor."""
     j = 0
@@ -205,7 +205,7 @@ def eliminate(
             s += step
 
 
-@njit(inline="always")
+@inlined
 def _load_forces(f, slabs, s, y):
     first, size = slabs[SLAB_COLUMNS * s + FIRST_NODE], slabs[SLAB_COLUMNS * s + SIZE]
     for i in range(size):
@@ -239,7 +239,7 @@ def solve_middle(
             _back(u, at_u, n, y, at_y)
 
 
-@njit(inline="always")
+@inlined
 def _back(u, at_u, n, y, at_y):
     """x of U x = y in place, U the upper factor."""
     for back in range(n):

@@ -17,9 +17,9 @@ Blocks are three rows of four. T has features x features blocks, h of a cell cor
 from __future__ import annotations
 
 import numpy as np
-from numba import literal_unroll, njit
 
 from ....backends.cpu.arguments import count, floats, ints, phase_kernel, rows
+from ....backends.cpu.compiling import inlined, literal_unroll
 from ....backends.cpu.simd import (
     at,
     dot4,
@@ -38,7 +38,7 @@ from ....constraints.kernels.rotation import gradient, rotation, rotations4
 from .sweep import SMALLEST_SQUARE
 
 
-@njit(inline="always")
+@inlined
 def _spring_block(e, ends, stiffness, length, q):
     """w C as (xx, yy, zz), (xy, yz, zx)."""
     d = load4(q, at(ends, 2 * e)) - load4(q, at(ends, 2 * e + 1))
@@ -49,7 +49,7 @@ def _spring_block(e, ends, stiffness, length, q):
     return u * d + splat4(across), u * yzx4(d)
 
 
-@njit(inline="always")
+@inlined
 def _store_symmetric(t, row, diagonal, off):
     """(xx, yy, zz), (xy, yz, zx) as three rows: (xx, xy, zx), (xy, yy, yz), (zx, yz, zz)."""
     zero = np.float32(0.0)
@@ -59,7 +59,7 @@ def _store_symmetric(t, row, diagonal, off):
     store4(t, row + 2, make4(zx, yz, lane4(diagonal, 2), zero))
 
 
-@njit(inline="always")
+@inlined
 def _transform(t, half, coefficients, corners, features, h, first):
     """h_KL = Σ b_Kf b_Lg T_fg for K <= L, from blocks with f <= g (T_gf = T_fgᵀ); `half`: room for Σ_g b_Lg T_fg."""
     for m in range(corners):
@@ -77,7 +77,7 @@ def _transform(t, half, coefficients, corners, features, h, first):
                 store4(h, first + 3 * (k * corners + m) + c, total)
 
 
-@njit(inline="always")
+@inlined
 def _mirror(t, features):
     """Blocks with f > g from those with f < g."""
     for f in range(features):
@@ -188,7 +188,7 @@ def general_cells(
         _transform(t, half, coefficients, corners, features, h, 3 * corners * corners * cell)
 
 
-@njit(inline="always")
+@inlined
 def _add_tet(t, features, w, slopes, first, r, turned):
     """T_fg += w/2 (g_f·g_g I + (R g_g)(R g_f)ᵀ) for f <= g."""
     zero, half = np.float32(0.0), np.float32(0.5) * w
@@ -205,12 +205,12 @@ def _add_tet(t, features, w, slopes, first, r, turned):
             store4(t, row + 2, load4(t, row + 2) + lane4(left, 2) * right + make4(zero, zero, own, zero))
 
 
-@njit(inline="always")
+@inlined
 def _cross(a, b):
     return yzx4(a * yzx4(b) - yzx4(a) * b)
 
 
-@njit(inline="always")
+@inlined
 def _add_volume(t, features, w, slopes, first, f, turned):
     """T_fg += w (N g_g)(N g_f)ᵀ for f <= g, N = cof F / ‖cof F‖: only what changes the volume is stiff."""
     n0, n1, n2 = _cross(f[1], f[2]), _cross(f[2], f[0]), _cross(f[0], f[1])

@@ -14,13 +14,13 @@ The first slots of a table are always at, middle, j, a, 1/Y_ii.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import double, floats, ints, phase_kernel, rows, scalar
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import at, load4, splat4, store4
 
 
-@njit(inline="always")
+@inlined
 def add_row(total, begin, end, j, a, x):
     """total + Σ a_k x_j(k) over entries [begin, end)."""
     second = splat4(np.float32(0.0))  # two sums, so that one addition need not wait for the other

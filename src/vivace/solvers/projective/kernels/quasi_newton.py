@@ -14,9 +14,9 @@ raised ε is taken back, the pairs are forgotten, and the plain correction (shor
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import doubles, longs, phase_kernel, rows
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import lane4, load4, splat4, store4
 from .acceleration import BLOCK
 
@@ -25,7 +25,7 @@ STATE_SIZE = 8
 PRODUCTS = 5  # of the pair in slot i: s_i·r, y_i·e, s_i·y, y_i·s, y_i·u, where (s, y, u) is the newest pair
 
 
-@njit(inline="always")
+@inlined
 def _total(v):
     return np.float64(lane4(v, 0)) + np.float64(lane4(v, 1)) + np.float64(lane4(v, 2))
 

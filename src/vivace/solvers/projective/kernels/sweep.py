@@ -17,9 +17,9 @@ some sweeps, `project_springs` puts theirs into the constant part and rows have 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
+from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import (
     at,
     dot4,
@@ -36,7 +36,7 @@ from ....backends.cpu.simd import (
 SMALLEST_SQUARE = np.float32(1e-20)  # m²: coincident vertices get a zero direction instead of a division by zero
 
 
-@njit(inline="always")
+@inlined
 def add_springs(acc, i, qi, spring_at, spring_j, spring_a, spring_wl, q):
     """acc + Σ_e (w_e l_e / |d_e| - a_e) d_e over the springs at i."""
     smallest = splat4(SMALLEST_SQUARE)
@@ -68,7 +68,7 @@ def add_springs(acc, i, qi, spring_at, spring_j, spring_a, spring_wl, q):
     return acc
 
 
-@njit(inline="always")
+@inlined
 def residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a, tie, base, q):
     """r_i as above; `base` is k_i c_i."""
     acc = load4(base, i) - at(tie, i) * qi

@@ -18,13 +18,13 @@ The table of both: row_at (first run of a row), columns, lengths, value_at (firs
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....backends.cpu.arguments import count, floats, ints, longs, phase_kernel, rows
+from ....backends.cpu.compiling import compiled, inlined
 from ....backends.cpu.simd import at, load4, splat4, store4
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def runs_of(indptr, indices):
     """CSR or CSC pattern, sorted, as runs: (first run of each row, first columns, lengths)."""
     n = indptr.shape[0] - 1
@@ -44,7 +44,7 @@ def runs_of(indptr, indices):
     return row_at, columns[:count].copy(), lengths[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def elimination_tree(indptr, indices):
     """Parent of every column of a lower triangular factor (CSC, sorted, without its diagonal); -1 for roots."""
     n = indptr.shape[0] - 1
@@ -55,7 +55,7 @@ def elimination_tree(indptr, indices):
     return parent
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def subtree_tasks(parent, work, share):
     """Cut the tree into subtrees that have at most `share` of the work each, and the rest above them.
 
@@ -99,7 +99,7 @@ def subtree_tasks(parent, work, share):
     return order, kept[: tasks + 2].copy()
 
 
-@njit(inline="always")
+@inlined
 def _subtract_row(total, i, row_at, columns, lengths, value_at, values, x):
     """total - Σ values x over the runs of row i, in four sums so that additions need not wait for each other."""
     zero = splat4(np.float32(0.0))

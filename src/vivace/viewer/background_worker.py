@@ -1,4 +1,4 @@
-"""A thread for what takes longer than a frame; the newest order wins."""
+"""A thread for what takes longer than a frame; the newest job wins."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from ..errors import VivaceError
 Done = Callable[[], None]
 
 
-class Workshop:
-    """Makes things one after the other. `hand_over` takes what is done with them; `tell` is called when `busy` changes.
+class BackgroundWorker:
+    """Does jobs one after the other. `deliver` gets what a job returns, to call it; `tell` is called as `busy` changes.
 
-    An order that another one has overtaken before it was begun is not made, and one that was overtaken while it was
-    made is not handed over.
+    A job that another one has overtaken before it was begun is not done, and the result of one that was overtaken while
+    it was done is not delivered.
     """
 
-    def __init__(self, hand_over: Callable[[Done], None], tell: Done):
-        self._hand_over, self._tell = hand_over, tell
+    def __init__(self, deliver: Callable[[Done], None], tell: Done):
+        self._deliver, self._tell = deliver, tell
         self._wanted: tuple[str, Callable[[], Done], Callable[[Exception], None]] | None = None
         self._condition = threading.Condition()
         self._thread: threading.Thread | None = None
         self.busy = ""
 
-    def order(self, label: str, make: Callable[[], Done], failed: Callable[[Exception], None]) -> None:
+    def submit(self, label: str, make: Callable[[], Done], failed: Callable[[Exception], None]) -> None:
         with self._condition:
             self._wanted = label, make, failed
             self.busy = label
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="vivace-workshop", daemon=True)
+                self._thread = threading.Thread(target=self._work, name="vivace-background", daemon=True)
                 self._thread.start()
             self._condition.notify()
         self._tell()
@@ -63,5 +63,5 @@ class Workshop:
                 if newest:
                     self.busy = ""
             if newest and done is not None:
-                self._hand_over(done)
+                self._deliver(done)
             self._tell()

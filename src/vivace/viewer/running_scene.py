@@ -1,4 +1,4 @@
-"""What is on the stage: a scene, the simulations of it, and the settings they run with. No threads here.
+"""A scene, the simulations of it, and the settings they run with. No threads here.
 
 Every setting has a method `set_NAME`, which changes it in all simulations from the next step on.
 """
@@ -16,9 +16,9 @@ from ..simulation.report import Report
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from .choices import check_solver, name_of, solver_choices, with_relaxation
-from .hands import Hands
 from .messages import RANGES, ColourBy, Settings
-from .snapshot import Backdrop, View
+from .pointers import Pointers
+from .snapshot import Backdrop, SimulationView
 
 FAR = 1e3  # times the scene's size: where a body is counted as lost, like one that is not finite
 TRACED = 3  # every so many steps, the residual of each sweep is kept: the page draws no more curves than that
@@ -33,12 +33,12 @@ class Lost(Exception):
         self.k = k
 
 
-class Show:
+class RunningScene:
     """A scene that runs: one simulation, or two with different solvers on the same input.
 
     sim        of the scene, as it is to start
     number     of the scene, for the page
-    before     settings of the show before, of which those of looking are kept
+    before     settings of the scene before, of which those of looking are kept
     budget_ms  instead of the simulation's own
     """
 
@@ -51,7 +51,7 @@ class Show:
         before: Settings | None = None,
         budget_ms: float | None = None,
     ):
-        self.scene, self.sims, self.hands = scene, [sim], Hands()
+        self.scene, self.sims, self.pointers = scene, [sim], Pointers()
         self.backdrop = Backdrop(number, scene)
         self._model = sim.model  # as stiff as the scene has it
         name = name_of(sim.solver)
@@ -78,7 +78,7 @@ class Show:
             colour_by=before.colour_by if before else "plain",
         )
 
-    def step(self, spent_ms: float = 0.0) -> tuple[View, ...]:
+    def step(self, spent_ms: float = 0.0) -> tuple[SimulationView, ...]:
         """A step of every simulation; Lost if one of them has no result.
 
         `spent_ms`: of the budget, on what people asked for before it.
@@ -97,13 +97,14 @@ class Show:
         self.time += self.settings.time_step
         return tuple(views)
 
-    def _view(self, k: int, sim: Simulation, report: Report) -> View:
+    def _view(self, k: int, sim: Simulation, report: Report) -> SimulationView:
         labels = None if sim.colouring is None else sim.colouring.colours
-        return View(report, self.names[k], sim.solver.used, sim.frames, sim.budget.ms, labels, self.hands.vertices)
+        name, held = self.names[k], self.pointers.vertices
+        return SimulationView(report, name, sim.solver.used, sim.frames, sim.budget.ms, labels, held)
 
     def reset(self) -> None:
         """Everything back to where it started; nothing is held."""
-        self.hands.release_all(self.sims)
+        self.pointers.release_all(self.sims)
         for sim in self.sims:
             sim.positions, sim.velocities = self._start
         self.time = 0.0
@@ -143,7 +144,7 @@ class Show:
     def set_stiffness(self, value: float) -> None:
         model = self._model.stiffened(value)
         for sim in self.sims:
-            sim.exchange(model)
+            sim.replace_model(model)
         self._set(stiffness=value)
 
     def set_grab_radius(self, value: float) -> None:
@@ -200,7 +201,7 @@ class Show:
         )
         sim.positions, sim.velocities = first.positions, first.velocities
         sim.gravity, sim.wind = first.gravity, first.wind
-        self.hands.join(sim)
+        self.pointers.join(sim)
         self.sims[1:], self.names[1:] = [sim], [name]
         self._set(compare=name)
 

@@ -1,4 +1,4 @@
-"""Who holds what: each client has up to ten hands, and each holds a vertex or a patch around one."""
+"""Who holds what: a client has up to ten pointers (a mouse, fingers), and each holds a vertex or a patch around it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Hold:
         return self.target + self.offsets
 
 
-class Hands:
+class Pointers:
     """What is held, the same in every simulation."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Hands:
         self.release(sims, key)
         taken = {int(v) for hold in self._holds.values() for v in hold.vertices}
         if vertex in taken:
-            raise InputError("another hand holds this vertex")
+            raise InputError("another pointer holds this vertex")
         positions = sims[0].positions
         away = np.linalg.norm(positions - positions[vertex], axis=1)
         patch = np.flatnonzero(away <= radius)
@@ -61,7 +61,7 @@ class Hands:
         self._holds[key] = hold
 
     def drag(self, sims: Iterable[Simulation], key: Key, target: np.ndarray) -> None:
-        """Move what a hand holds; nothing if it holds nothing."""
+        """Move what a pointer holds; nothing if it holds nothing."""
         hold = self._holds.get(key)
         if hold is not None:
             hold.target = target

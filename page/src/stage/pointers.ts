@@ -1,4 +1,4 @@
-// Pointers that hold a vertex. Each is a hand of its own; one that misses the bodies is left to the camera.
+// Pointers (a mouse, fingers) that hold a vertex; one that misses the bodies is left to the camera.
 
 import { type PerspectiveCamera, Plane, Ray, Vector3 } from "three";
 
@@ -6,19 +6,20 @@ import { link, scene, send } from "../store";
 import { viewAt, viewports } from "./layout";
 import { rayThrough, type Hit } from "./picking";
 
-const HANDS = 10;
+const MOST_POINTERS = 10;
 const HOVER = 100; // ms between two looks at what the pointer is over
-const EARLIEST = 12; // ms between two orders of a hand: as often as a display shows them
+const EARLIEST = 12; // ms between two orders of a pointer: as often as a display shows them
 const DEPTH = 0.001; // of the depth, for each pixel of the wheel
 
-export interface Hand {
-  readonly hand: number;
+export interface HoldingPointer {
+  /** Tells several pointers apart, 0 to 9. */
+  readonly pointer: number;
   readonly vertex: number;
   readonly view: number;
   readonly target: Vector3;
 }
 
-interface Holding extends Hand {
+interface Holding extends HoldingPointer {
   x: number;
   y: number;
   /** When the pointer was there. */
@@ -40,7 +41,7 @@ interface Surroundings {
   redraw(): void;
 }
 
-export class Hands {
+export class Pointers {
   readonly #canvas: HTMLCanvasElement;
   readonly #around: Surroundings;
   readonly #holding = new Map<number, Holding>();
@@ -51,7 +52,7 @@ export class Hands {
     this.#canvas = canvas;
     this.#around = around;
     canvas.style.touchAction = "none";
-    // Before the camera's own listeners, which must not see what a hand does.
+    // Before the camera's own listeners, which must not see what a holding pointer does.
     const first = { capture: true };
     canvas.addEventListener("pointerdown", (event) => this.#down(event), first);
     canvas.addEventListener("pointermove", (event) => this.#move(event), first);
@@ -67,7 +68,7 @@ export class Hands {
     scene.subscribe(() => this.#drop());
   }
 
-  get all(): Iterable<Hand> {
+  get all(): Iterable<HoldingPointer> {
     return this.#holding.values();
   }
 
@@ -75,15 +76,15 @@ export class Hands {
     return this.#holding.size > 0;
   }
 
-  /** Send where the hands have gone since the last time. */
+  /** Send where the pointers have gone since the last time. */
   follow(): void {
-    for (const hand of this.#holding.values()) {
-      if (!hand.moved) continue;
-      hand.moved = false;
-      hand.target.copy(this.#onPlane(hand)).add(hand.offset);
+    for (const holding of this.#holding.values()) {
+      if (!holding.moved) continue;
+      holding.moved = false;
+      holding.target.copy(this.#onPlane(holding)).add(holding.offset);
       const order = ++this.#order;
-      this.#around.ordered(order, hand.time);
-      send({ type: "drag", hand: hand.hand, target: hand.target.toArray(), order });
+      this.#around.ordered(order, holding.time);
+      send({ type: "drag", pointer: holding.pointer, target: holding.target.toArray(), order });
     }
   }
 
@@ -102,52 +103,52 @@ export class Hands {
     const view = viewAt(x, y);
     const target = this.#around.position(hit.vertex, view);
     const held: Holding = {
-      hand: number, vertex: hit.vertex, view, target, x, y,
+      pointer: number, vertex: hit.vertex, view, target, x, y,
       time: event.timeStamp, moved: false, depth: this.#depthOf(target), offset: new Vector3(),
     };
     held.offset.copy(target).sub(this.#onPlane(held));
     this.#holding.set(event.pointerId, held);
     const order = ++this.#order;
     this.#around.ordered(order, event.timeStamp);
-    send({ type: "grab", hand: number, vertex: hit.vertex, target: target.toArray(), scene: shown.scene, order });
+    send({ type: "grab", pointer: number, vertex: hit.vertex, target: target.toArray(), scene: shown.scene, order });
     this.#cursor("grabbing");
     this.#around.redraw();
   }
 
   #move(event: PointerEvent): void {
-    const hand = this.#holding.get(event.pointerId);
-    if (!hand) {
+    const holding = this.#holding.get(event.pointerId);
+    if (!holding) {
       this.#hover(event);
       return;
     }
     event.stopPropagation();
     const [x, y] = this.#place(event);
-    if (x === hand.x && y === hand.y) return; // sent already
-    [hand.x, hand.y] = [x, y];
-    hand.time = event.timeStamp;
-    hand.moved = true;
+    if (x === holding.x && y === holding.y) return; // sent already
+    [holding.x, holding.y] = [x, y];
+    holding.time = event.timeStamp;
+    holding.moved = true;
     this.#around.redraw();
   }
 
   #early(event: PointerEvent): void {
-    const hand = this.#holding.get(event.pointerId);
-    if (!hand || event.timeStamp - hand.time < EARLIEST) return;
-    [hand.x, hand.y] = this.#place(event);
-    hand.time = event.timeStamp;
-    hand.moved = true;
+    const holding = this.#holding.get(event.pointerId);
+    if (!holding || event.timeStamp - holding.time < EARLIEST) return;
+    [holding.x, holding.y] = this.#place(event);
+    holding.time = event.timeStamp;
+    holding.moved = true;
     this.follow();
   }
 
   #up(event: PointerEvent): void {
-    const hand = this.#holding.get(event.pointerId);
-    if (!hand) {
+    const holding = this.#holding.get(event.pointerId);
+    if (!holding) {
       if (event.type === "pointerup" && !this.busy) this.#cursor("");
       return;
     }
     event.stopPropagation();
     this.follow(); // where it let go, not where it was a picture ago
     this.#holding.delete(event.pointerId);
-    send({ type: "release", hand: hand.hand, order: ++this.#order });
+    send({ type: "release", pointer: holding.pointer, order: ++this.#order });
     this.#cursor(this.busy ? "grabbing" : event.pointerType === "mouse" ? "grab" : "");
     this.#around.redraw();
   }
@@ -157,10 +158,10 @@ export class Hands {
     event.preventDefault();
     event.stopImmediatePropagation();
     const pixels = event.deltaY * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1);
-    for (const hand of this.#holding.values()) {
-      hand.depth *= Math.exp(-DEPTH * Math.max(-300, Math.min(300, pixels)));
-      hand.time = event.timeStamp;
-      hand.moved = true;
+    for (const holding of this.#holding.values()) {
+      holding.depth *= Math.exp(-DEPTH * Math.max(-300, Math.min(300, pixels)));
+      holding.time = event.timeStamp;
+      holding.moved = true;
     }
     this.#around.redraw();
   }
@@ -175,18 +176,18 @@ export class Hands {
   /** Nobody listens any more, or the vertices are others. */
   #drop(): void {
     if (!this.busy) return;
-    for (const hand of this.#holding.values()) send({ type: "release", hand: hand.hand, order: ++this.#order });
+    for (const holding of this.#holding.values()) send({ type: "release", pointer: holding.pointer, order: ++this.#order });
     this.#holding.clear();
     this.#cursor("");
     this.#around.redraw();
   }
 
-  #onPlane(hand: Holding): Vector3 {
+  #onPlane(holding: Holding): Vector3 {
     const { camera } = this.#around;
     const forward = camera.getWorldDirection(new Vector3());
-    const through = camera.position.clone().addScaledVector(forward, hand.depth);
+    const through = camera.position.clone().addScaledVector(forward, holding.depth);
     const plane = new Plane().setFromNormalAndCoplanarPoint(forward, through);
-    const ray: Ray = rayThrough(hand.x, hand.y, viewports.value[hand.view] ?? viewports.value[0], camera);
+    const ray: Ray = rayThrough(holding.x, holding.y, viewports.value[holding.view] ?? viewports.value[0], camera);
     return ray.intersectPlane(plane, new Vector3()) ?? through;
   }
 
@@ -201,8 +202,8 @@ export class Hands {
   }
 
   #free(): number | null {
-    const taken = new Set([...this.#holding.values()].map((hand) => hand.hand));
-    for (let hand = 0; hand < HANDS; hand++) if (!taken.has(hand)) return hand;
+    const taken = new Set([...this.#holding.values()].map(({ pointer }) => pointer));
+    for (let pointer = 0; pointer < MOST_POINTERS; pointer++) if (!taken.has(pointer)) return pointer;
     return null;
   }
 

@@ -10,7 +10,7 @@ const PAUSE = 250; // ms
 export const slowFrame = signal<FrameData | null>(null);
 export const slowPace = signal<Pace>({ fps: 0, latency: null });
 
-export function startPace(): void {
+export function startThrottle(): void {
   let timer = 0;
   const show = () => {
     timer = 0;

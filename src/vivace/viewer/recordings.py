@@ -1,4 +1,4 @@
-"""Takes: every step while the record button is down, and what is made of them afterwards."""
+"""Recordings: every step from the press of the record button to the next, and what is made of them afterwards."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
+from .._version import __version__
 from ..errors import InputError
 from ..files import replacing
-from ..pictures.camera import Camera
+from ..pictures import Camera, Film
 from ..scenes import Scene
-from ..simulation.simulation import Simulation
-from .film import Script, shoot_elsewhere
+from ..simulation import Simulation
+from .film_process import write_in_process
 from .messages import Settings
 
 MOST_BYTES = 1 << 30  # of positions: seven minutes of the tablecloth
 
 
-class Take:
-    """What the camera would have seen: positions of every step. Written by the physics thread, read by others."""
+class Recording:
+    """Positions of every step while it is `active`. Written by the physics thread, read by others."""
 
     def __init__(self) -> None:
-        self.recording = False
+        self.active = False
         self._frames: list[np.ndarray] = []
         self._bytes = 0
         self.seconds = 0.0
@@ -39,7 +39,7 @@ class Take:
         return len(self._frames)
 
     def begin(self, scene: Scene, settings: Settings, sim: Simulation) -> None:
-        """Forget the last take and begin another."""
+        """Forget what was recorded and begin anew."""
         self._frames, self._bytes, self.seconds, self.full = [], 0, 0.0, False
         self._scene = scene
         self._about = {
@@ -51,7 +51,7 @@ class Take:
             "threads": sim.threads,
             "seed": sim.seed,
         }
-        self.recording = True
+        self.active = True
 
     def add(self, positions: np.ndarray, h: float) -> None:
         frame = np.array(positions, np.float32)
@@ -59,22 +59,23 @@ class Take:
         self._bytes += frame.nbytes
         self.seconds += h
         if self._bytes >= MOST_BYTES:
-            self.recording, self.full = False, True
+            self.active, self.full = False, True
 
     def end(self) -> None:
-        self.recording = False
+        self.active = False
 
     def write(self, path: Path, camera: Camera | None, progress: Callable[[int, int], None]) -> None:
         """As the suffix of `path` says: a film (.mp4, .gif) seen by `camera`, or the numbers (.npz)."""
         if not self._frames or self._scene is None:
-            raise InputError("there is no take to save: press record first")
+            raise InputError("there is no recording to save: press record first")
         frames, scene = np.stack(self._frames), self._scene
         about = {**self._about, "frames": len(frames), "seconds": self.seconds}
         if path.suffix == ".npz":
             _write_numbers(path, scene, frames, about)
         else:
             h = self.seconds / len(frames)
-            shoot_elsewhere(Script.of(scene, frames, h, camera, about, path.suffix), path, progress)
+            film = Film.of(scene.model, frames, h, view=scene.view, camera=camera, settings=about)
+            write_in_process(film, path, progress)
 
 
 def _write_numbers(path: Path, scene: Scene, frames: np.ndarray, about: dict[str, Any]) -> None:

@@ -3,8 +3,8 @@
 import { signal } from "@preact/signals";
 
 import { COLOUR_BY, RANGES } from "../messages";
-import type { ColourBy, TakeFormat } from "../messages";
-import { actions, hello, link, send, state } from "../store";
+import type { ColourBy, RecordingFormat } from "../messages";
+import { hello, link, send, stageActions, state } from "../store";
 import { change, settings } from "./settings";
 
 /** What the body can be coloured by, in words. */
@@ -17,7 +17,7 @@ export const COLOUR_NAMES: Record<ColourBy, string> = {
 };
 
 export const helpOpen = signal(false);
-export const takeFormat = signal<TakeFormat>("mp4");
+export const recordingFormat = signal<RecordingFormat>("mp4");
 
 const BREEZE = 4; // m/s, for a first wind
 let lastWind = BREEZE;
@@ -39,11 +39,11 @@ export function reset(): void {
 }
 
 export function home(): void {
-  actions.home();
+  stageActions.home();
 }
 
 export function still(): void {
-  actions.still();
+  stageActions.still();
 }
 
 export function nextColouring(): void {
@@ -94,12 +94,12 @@ export function toggleWind(): void {
   change("wind", now.wind > 0 ? 0 : lastWind);
 }
 
-export function toggleTake(): void {
-  if (there()) send({ type: "take", on: !state.peek()?.recording });
+export function toggleRecording(): void {
+  if (there()) send({ type: "set_recording", on: !state.peek()?.recording });
 }
 
-export function saveTake(): void {
-  send({ type: "save", what: "take", format: takeFormat.peek(), ...actions.camera() });
+export function saveRecording(): void {
+  send({ type: "save", what: "recording", format: recordingFormat.peek(), ...stageActions.camera() });
 }
 
 export function saveScene(): void {

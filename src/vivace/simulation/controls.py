@@ -1,0 +1,355 @@
+"""What a user of a simulation reads and writes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..checks import check_time_step, is_whole
+from ..colouring import Colouring
+from ..deprecation import renamed
+from ..energy.system import System
+from ..errors import InputError
+from ..model import Model
+from ..solvers import Budget, Solver, as_budget, make_solver
+from .grabs import Grabs, chosen
+from .motion import Motion, as_points, as_rows
+from .state import State
+
+MOST_SUBSTEPS = 1000
+
+
+class Controls(ABC):
+    """The part of a simulation that is not its step."""
+
+    viewer: ClassVar[Callable[..., Any] | None] = None  # how `view` shows a simulation; the package sets it
+
+    guess: str
+    integrator: str
+    frames: int
+    system: System
+    _model: Model
+    _solver: Solver
+    _budget: Budget
+    _motion: Motion
+    _grabs: Grabs
+    _forces: np.ndarray
+    _gravity: np.ndarray
+    _wind: np.ndarray
+    _last_targets: tuple[np.ndarray, np.ndarray] | None
+    _asked_substeps: int | str
+    _h: float
+    _substeps: int
+    _after_ns: int
+    _seconds: float
+    _from_frame: int
+
+    @abstractmethod
+    def prepare(self, *, wait: bool = False) -> bool:
+        """Make the solver ready."""
+
+    @abstractmethod
+    def _adopt(self, model: Model) -> None:
+        """Go on with another model, time step or number of substeps."""
+
+    @abstractmethod
+    def _choose_substeps(self) -> None:
+        """The solver or the budget has changed."""
+
+    @property
+    def state(self) -> State:
+        """All that is carried from step to step: a copy; assign one to go on from there, bit for bit.
+
+        Of a simulation of the same vertices and pins, with the same form and integrator. Another solver, budget or
+        time step may go on with it, too, but then not with the same bits.
+        """
+        pinned, targets = self._last_targets or (self.model.pinned[:0], np.zeros((0, 3)))
+        motion, grabs = self._motion, self._grabs
+        memory = {**motion.memory(), **{f"solver.{name}": a for name, a in self._solver.remembered().items()}}
+        return State(
+            *(motion.q[:, :3].copy(), motion.v[:, :3].copy(), self._forces.copy(), self._gravity.copy(), self.wind),
+            *(self.model.pinned.copy(), grabs.targets.copy(), np.array(grabs.grabbed, np.int64), grabs.homes),
+            *(pinned.copy(), targets.copy(), self.time, self.frames),
+            *(motion.form, self.integrator, self._solver.name, memory),
+        )
+
+    @state.setter
+    def state(self, value: State) -> None:
+        motion, n = self._motion, self.model.n
+        if not isinstance(value, State) or len(value.positions) != n:
+            raise InputError(f"a simulation of {n} vertices goes on with a State of as many, not {value!r}")
+        if (value.form, value.integrator) != (motion.form, self.integrator):
+            raise InputError(
+                f"the state is of form={value.form!r}, integrator={value.integrator!r}; this simulation has "
+                f"form={motion.form!r}, integrator={self.integrator!r}"
+            )
+        for name in ("positions", "velocities", "forces"):
+            checked(name, getattr(value, name), (n, 3))
+        grabs = self._grabs.restored(value.pinned, value.targets, value.grabbed.tolist(), value.homes)
+        self.prepare()  # without what is grabbed, as the simulation was before it was grabbed
+        self._grabs = grabs
+        self._hold()
+        motion.q[:], motion.v[:] = as_rows(value.positions), as_rows(value.velocities)
+        self._forces, self._gravity = value.forces.astype(np.float64), value.gravity.astype(np.float64)
+        self._wind = value.wind.astype(np.float64)
+        self._accelerate()
+        self._last_targets = value.last_pinned.copy(), value.last_targets.copy()
+        self.frames, self._seconds, self._from_frame = value.frames, value.seconds, value.frames
+        self.prepare()
+        self._solver.forget()
+        motion.restart()
+        motion.recall(value.memory)
+        if value.solver == self._solver.name:
+            own = {name[7:]: array for name, array in value.memory.items() if name.startswith("solver.")}
+            self._solver.recall(own)
+
+    @property
+    def form(self) -> str:
+        """What is kept between steps: "velocity" or "verlet"."""
+        return self._motion.form
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds."""
+        return self._seconds + (self.frames - self._from_frame) * self._h
+
+    @property
+    def time_step(self) -> float:
+        """Of a frame (s); assign to change it from the next step on. All else stays as it is, velocities too."""
+        return self._h
+
+    @time_step.setter
+    def time_step(self, value: float) -> None:
+        h, time = check_time_step(value), self.time
+        if h == self._h:
+            return
+        self._h = h
+        self._adopt(self._model)
+        self._seconds, self._from_frame = time, self.frames
+
+    @property
+    def substeps(self) -> int:
+        """How many steps a frame is made of; assign a number, or "auto" to leave it to the solver."""
+        return self._substeps
+
+    @substeps.setter
+    def substeps(self, value: int | str) -> None:
+        self._asked_substeps = check_substeps(value)
+        self._adopt(self._model)
+
+    @property
+    def asked_substeps(self) -> int | str:
+        """What was asked for: a number, or "auto"."""
+        return self._asked_substeps
+
+    @property
+    def solver(self) -> Solver:
+        """Who solves; assign what the constructor takes, and the next step is prepared for and solved by it."""
+        return self._solver
+
+    @solver.setter
+    def solver(self, value: str | tuple[str, dict] | Solver) -> None:
+        self._solver = make_solver(value)
+        self._after_ns = 0
+        self._choose_substeps()
+
+    @property
+    def model(self) -> Model:
+        """What is simulated; assign one with the same vertices (pins or constraints added) to go on with it.
+
+        Nothing but positions, velocities and forces is kept then; see `replace_model`.
+        """
+        return self._model
+
+    @model.setter
+    def model(self, value: Model) -> None:
+        self._check_model(value)
+        self._grabs, self._gravity = Grabs(value), value.gravity
+        self._adopt(value)
+
+    def replace_model(self, model: Model) -> None:
+        """Go on with another model of the same vertices from the next step on, and keep all that was set.
+
+        That is gravity, wind, forces, what is grabbed, and moved targets of pins that both models have (the same
+        vertex, held at the same place at first). `model`: without pins for what is grabbed, which it gets.
+
+            sim.replace_model(model.stiffened(2.0))
+        """
+        self._check_model(model)
+        grabs = self._grabs.over(model)
+        self._adopt(grabs.model)
+        self._grabs = grabs
+
+    exchange = renamed("Simulation.exchange", replace_model)
+
+    def _check_model(self, value: Model) -> None:
+        if not isinstance(value, Model) or value.n != self._model.n:
+            raise InputError(f"a running simulation takes a Model with its own {self._model.n} vertices")
+
+    @property
+    def budget(self) -> Budget:
+        """When a step stops; assign a Budget or a number of milliseconds."""
+        return self._budget
+
+    @budget.setter
+    def budget(self, value: Budget | float) -> None:
+        self._budget = as_budget(value)
+        self._choose_substeps()
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Gravity (3,), m/s²: a copy; assign to change it from the next step on."""
+        return self._gravity.copy()
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        self._gravity = checked("gravity", value, (3,)).copy()
+        self._accelerate()
+
+    @property
+    def wind(self) -> np.ndarray:
+        """Velocity of the air (3,), m/s: a copy; assign to change it from the next step on. See `simulation.wind`.
+
+        It presses on triangles: a model without any, such as a wire, does not feel it. Zero is no wind at all, not
+        still air, which is the model's `air`.
+        """
+        return self._wind.copy()
+
+    @wind.setter
+    def wind(self, value: ArrayLike) -> None:
+        self._wind = checked("wind", value, (3,)).copy()
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Positions of the vertices (n, 3), m: a copy; assign the whole array to change them."""
+        return self._motion.q[:, :3].copy()
+
+    @positions.setter
+    def positions(self, value: ArrayLike) -> None:
+        self._motion.q[:] = as_rows(
+            checked("positions", value, self._motion.q[:, :3].shape)
+        )  # the fourth column may be lost too
+        self._restart()
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Velocities of the vertices (n, 3), m/s: a copy."""
+        return self._motion.v[:, :3] / self._motion.per_velocity
+
+    @velocities.setter
+    def velocities(self, value: ArrayLike) -> None:
+        self._motion.v[:] = as_rows(
+            checked("velocities", value, self._motion.v[:, :3].shape) * self._motion.per_velocity
+        )
+        self._motion.forget_guess()
+        self._restart()
+
+    def _restart(self) -> None:
+        """What was before the present positions and velocities does not lead to them."""
+        self._solver.forget()
+        self._motion.restart()
+
+    @property
+    def _length(self) -> float:
+        """Of a substep (s); `system.h` is what the integrator makes of it."""
+        return self._h / self._substeps
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Where the pins hold `model.pinned` (p, 3), m: a copy; assign to move them."""
+        return self._grabs.targets.copy()
+
+    @targets.setter
+    def targets(self, value: ArrayLike) -> None:
+        self._grabs.targets[:] = checked("targets", value, self._grabs.targets.shape)
+
+    def apply_forces(self, forces: ArrayLike) -> None:
+        """External forces on the vertices (n, 3), N, from now on; gravity comes on top."""
+        self._forces = checked("forces", forces, (self.model.n, 3)).copy()
+        self._accelerate()
+
+    def _accelerate(self) -> None:
+        self._motion.acceleration[:, :3] = self._gravity + self._forces / self.model.masses[:, None]
+
+    def grab(
+        self, what: int | Sequence[int] | np.ndarray | tuple[ArrayLike, ArrayLike], target: ArrayLike | None = None
+    ) -> int | tuple[int, ...] | None:
+        """Hold a vertex at `target` (3,) (default: where it is) from the next step on, as a pin that may move.
+
+        `what`: the number of a vertex; a sequence of k numbers, with a `target` (k, 3); or a ray (origin, direction),
+        which takes the vertex it points at. Returns the vertex or the vertices, or None where the ray hits nothing.
+        Grab again to move them, which costs nothing; grab others to hold more.
+        """
+        found = chosen(what, self._motion.q, self.model.mesh)
+        if found is None:
+            return None
+        vertices, single = found
+        if target is None:
+            places = as_points(self._motion.q[vertices])
+        else:
+            places = checked("target", target, (3,) if single else (len(vertices), 3)).reshape(-1, 3)
+        self._grabs.grab(vertices, places)
+        self._hold()
+        return vertices[0] if single else tuple(vertices)
+
+    def release(self, what: int | Iterable[int] | None = None) -> None:
+        """Let go of a grabbed vertex, of several, or of all; they keep their velocity."""
+        held = self._grabs.grabbed
+        vertices = held if what is None else tuple(dict.fromkeys(what if isinstance(what, Iterable) else [what]))
+        for vertex in vertices:
+            if vertex not in held:
+                raise InputError(
+                    f"vertex {vertex!r} is not grabbed; those that are: {', '.join(map(str, held)) or 'none'}"
+                )
+        self._grabs.release(int(vertex) for vertex in vertices)
+        self._hold()
+
+    @property
+    def grabbed(self) -> tuple[int, ...]:
+        """The vertices that are held."""
+        return self._grabs.grabbed
+
+    def _hold(self) -> None:
+        """Go on with the pins of what is grabbed, if they have changed."""
+        if self._grabs.model is not self._model:
+            self._adopt(self._grabs.model)
+
+    def view(self, *, name: str = "simulation", browser: bool | None = None, **options) -> Any:
+        """Show this simulation in the browser while it runs: look, grab, change. In a notebook the page is the result.
+
+        `browser`: open one (default: unless in a notebook). Options: those of `vivace.viewer.Viewer`, host, port, ...
+        It runs until `stop()` of what is returned is called; from then on it is yours to step again.
+        """
+        if self.viewer is None:
+            raise InputError("nothing is there to show a simulation; import vivace as a whole")
+        return self.viewer(self, name=name, browser=browser, **options)
+
+    @property
+    def colouring(self) -> Colouring | None:
+        """The colouring in use; None before the first step, or when the solver does not colour."""
+        return self.solver.colouring
+
+
+def check_substeps(value: int | str) -> int | str:
+    if value != "auto" and not (is_whole(value) and 1 <= int(value) <= MOST_SUBSTEPS):
+        raise InputError(f'substeps must be "auto" or a whole number from 1 to {MOST_SUBSTEPS}, not {value!r}')
+    return value if isinstance(value, str) else int(value)
+
+
+def checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """An array of numbers that float32 can hold, of this shape."""
+    try:
+        array = np.asarray(value, np.float64)
+    except (ValueError, TypeError):
+        raise InputError(f"{name} must be numbers of shape {shape}") from None
+    if array.shape != shape:
+        raise InputError(f"{name} must have shape {shape}, not {array.shape}")
+    with np.errstate(over="ignore"):
+        bad = np.argwhere(~np.isfinite(array.astype(np.float32)))
+    if len(bad):
+        raise InputError(f"{name} must be finite; vertex {bad[0, 0]} is not: {array[tuple(bad[0])]} (in float32)")
+    return array

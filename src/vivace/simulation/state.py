@@ -1,0 +1,102 @@
+"""All that a simulation carries from one step to the next, so that it can be copied, written down and gone on with.
+
+before = sim.state           # a copy
+for _ in range(100):
+    sim.step()
+sim.state = before           # and the same hundred steps again, bit for bit
+sim.state.save("drape.npz")
+other.state = State.load("drape.npz")
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import FileError, InputError
+from ..files import replacing
+
+FORMAT = 1  # of the files
+VECTORS = ("positions", "velocities", "forces", "gravity", "wind", "targets", "homes", "last_targets")
+WHOLE = ("pinned", "grabbed", "last_pinned")
+
+
+@dataclass(eq=False)
+class State:
+    """The state of a simulation between two steps.
+
+    positions, velocities  (n, 3) float32, in m and m/s; with form="verlet" velocities are the last displacements, m
+    forces, gravity, wind  what was set: (n, 3) N, (3,) m/s², (3,) m/s
+    pinned, targets        vertices that the model's pins hold, and where (p, 3), m
+    grabbed, homes         vertices that are grabbed, and where the pins among them have their targets otherwise (k, 3)
+    last_pinned, last_targets  pins at the end of the last step: the next moves them from there
+    seconds, frames        simulated time, and steps made
+    form, integrator       of the simulation it was taken from, which another must have to go on with it
+    memory                 what the first guess, the integrator and the solver remember, by name
+    """
+
+    positions: np.ndarray
+    velocities: np.ndarray
+    forces: np.ndarray
+    gravity: np.ndarray
+    wind: np.ndarray
+    pinned: np.ndarray
+    targets: np.ndarray
+    grabbed: np.ndarray
+    homes: np.ndarray
+    last_pinned: np.ndarray
+    last_targets: np.ndarray
+    seconds: float = 0.0
+    frames: int = 0
+    form: str = "velocity"
+    integrator: str = "euler"
+    solver: str = ""
+    memory: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<State of {len(self.positions)} vertices at {self.seconds:g} s, frame {self.frames}>"
+
+    def copy(self) -> State:
+        """One that shares nothing with this."""
+        parts = {item.name: getattr(self, item.name) for item in fields(self)}
+        for name, value in parts.items():
+            if isinstance(value, np.ndarray):
+                parts[name] = value.copy()
+        return State(**{**parts, "memory": {name: array.copy() for name, array in self.memory.items()}})
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write a .npz file that `load` reads; whole, or not at all."""
+        from .._version import __version__
+
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise InputError(f"a state is written to a .npz file, not {path.name!r}")
+        plain = {name: getattr(self, name) for name in ("seconds", "frames", "form", "integrator", "solver")}
+        about = json.dumps({"format": FORMAT, "vivace": __version__, **plain})
+        arrays = {name: getattr(self, name) for name in (*VECTORS, *WHOLE)}
+        arrays |= {f"memory.{name}": array for name, array in self.memory.items()}
+        with replacing(path) as temporary, Path(temporary).open("wb") as file:
+            np.savez(file, about=np.array(about), **arrays)
+        return path
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> State:
+        """Read what `save` has written."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            about = json.loads(str(arrays.pop("about")))
+            if about["format"] != FORMAT:
+                raise FileError(f"cannot read {path}: its format is {about['format']}, and this version reads {FORMAT}")
+            memory = {name[7:]: array for name, array in arrays.items() if name.startswith("memory.")}
+            plain = {name: about[name] for name in ("seconds", "frames", "form", "integrator", "solver")}
+            return cls(**{name: arrays[name] for name in (*VECTORS, *WHOLE)}, **plain, memory=memory)
+        except FileNotFoundError:
+            raise FileError(f"cannot read {path}: there is no such file") from None
+        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+            raise FileError(f"cannot read {path}: it is no state of a simulation, or truncated ({error})") from None
