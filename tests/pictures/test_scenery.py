@@ -8,7 +8,8 @@ from vivace.bench.run import run
 from vivace.bench.run_files import write_run
 from vivace.collisions import Box, Capsule, Plane, Sphere
 from vivace.pictures import Camera, Look, Scenery, body_colours, offscreen, open_renderer
-from vivace.pictures.backends import View, ground_under
+from vivace.pictures.backends import View
+from vivace.pictures.opening import ground_under
 from vivace.pictures.painter import cut
 from vivace.scenes import Scene
 from vivace.solvers import Budget

@@ -12,12 +12,14 @@ import kernel_twins as twins
 import vivace as vv
 from kernel_twins import EPS32
 from vivace.energy.kernels.assemble import (
+    PADDING,
     add_to_level,
     assign_slots,
     count_corners,
     invert_level,
     pair_springs,
     sort_rows,
+    split_rows,
 )
 from vivace.solvers.projective.layout import Layout
 
@@ -75,6 +77,61 @@ def test_each_neighbour_carries_its_coefficient_once():
         others = other_j[other_at[i] : other_at[i + 1]]
         assert not set(others.tolist()) & set(found)
         assert len(set(others.tolist())) == len(others)
+
+
+def split_rows_twin(order, rank, matrix, springs):
+    """By vertex: [(neighbour, a, w l)] of its springs, and [(neighbour, a)] of what else it is coupled to."""
+    out = []
+    for v in order:
+        here = slice(matrix.indptr[v], matrix.indptr[v + 1])
+        coupled = {int(j): -value for j, value in zip(matrix.indices[here], matrix.data[here], strict=True)}
+        mine = []
+        for j, w, length in springs[v]:
+            mine.append((rank[j], coupled.pop(j, 0.0), w * length))  # the first spring carries what there is
+        out.append((mine, [(rank[j], a) for j, a in coupled.items()]))
+    return out
+
+
+@pytest.mark.parametrize("density", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("most", [0, 1, 6])
+def test_split_rows(most, density):
+    """Entry for entry what a dictionary a vertex gives, float32 of it: several springs of a pair, springs without an
+    off-diagonal, rows with neither; then zeros to pad."""
+    rng = np.random.default_rng(most)
+    n = 30
+    order = rng.permutation(n).astype(np.int32)
+    rank = np.argsort(order).astype(np.int32)
+    dense = np.where(rng.random((n, n)) < density, rng.standard_normal((n, n)), 0.0)
+    np.fill_diagonal(dense, 0.0)
+    matrix = sp.csr_array(dense)
+    springs = [
+        [
+            (int(rng.choice(np.delete(np.arange(n), v))), *rng.uniform(0.1, 9, 2))
+            for _ in range(rng.integers(0, most + 1))
+        ]
+        for v in range(n)
+    ]
+    at = np.concatenate([[0], np.cumsum([len(own) for own in springs])]).astype(np.int32)
+    flat = [spring for own in springs for spring in own]
+    j, w, length = (np.array([s[k] for s in flat], t) for k, t in enumerate((np.int32, float, float)))
+    limits = np.array([len(flat), matrix.nnz])
+    given = (matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data)
+    rows = split_rows(order, rank, *given, at, j, w, length, limits)
+    assert [array.dtype for array in rows] == [np.dtype(t) for t in ("i4", "i4", "f4", "f4", "i4", "i4", "f4")]
+    spring_at, spring_j, spring_a, spring_wl, other_at, other_j, other_a = rows
+    doubled = 0
+    for i, (mine, others) in enumerate(split_rows_twin(order, rank, matrix, springs)):
+        here, there = slice(spring_at[i], spring_at[i + 1]), slice(other_at[i], other_at[i + 1])
+        assert spring_j[here].tolist() == [j for j, _, _ in mine]
+        assert spring_a[here].tolist() == [float(np.float32(a)) for _, a, _ in mine]
+        assert spring_wl[here].tolist() == [float(np.float32(wl)) for _, _, wl in mine]
+        assert other_j[there].tolist() == [j for j, _ in others]
+        assert other_a[there].tolist() == [float(np.float32(a)) for _, a in others]
+        doubled += len(mine) - len({j for j, _, _ in mine})
+    assert spring_at[-1] == len(flat)
+    assert len(spring_j) == len(flat) + PADDING
+    assert not any(array[len(flat) :].any() for array in (spring_j, spring_a, spring_wl))
+    assert doubled > 3 or most < 6
 
 
 def test_groups_of_four_may_be_read_past_the_end():
