@@ -193,7 +193,7 @@ def test_threads_do_not_change_a_bit(ring):
     assert (np.diff(order) > 0).all()
     for threads in (2, 3, 7):
         for twin in (walls.find(q, s, threads), copy.deepcopy(walls).find(q, s, threads)):
-            for name in ("vertices", "planes", "friction", "colliders"):
+            for name in ("vertices", "planes", "friction", "ids"):
                 assert getattr(twin, name).tobytes() == getattr(reference, name).tobytes()
 
 

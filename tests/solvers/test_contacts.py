@@ -8,7 +8,7 @@ import pytest
 from vivace import Budget, Cloth, InputError, Jelly, Model, Simulation, Solid, mesh
 from vivace.collisions.collider_contacts import penetration
 from vivace.collisions.colliders import Box, Plane, Sphere
-from vivace.collisions.contacts import ContactList, Contacts, feature_ids
+from vivace.collisions.contacts import BITS, ContactList, Contacts, feature_ids
 from vivace.collisions.crossings import crossings
 from vivace.colouring import is_valid_constraint_colouring
 from vivace.energy.system import System
@@ -115,7 +115,7 @@ def test_walls_remember_the_forces_that_hold(solver, load):
         sim.step()
     inner = sim.solver._solver if solver == "auto" else sim.solver
     keys, forces = inner.layout.contacts._held
-    np.testing.assert_array_equal(keys >> 32, np.arange(slope.model.n))
+    np.testing.assert_array_equal(keys >> BITS, np.arange(slope.model.n))
     weight = G * masses.sum()
     assert forces[:, 3].sum() == pytest.approx(weight * (np.cos(ANGLE) + load), rel=1e-4)
     np.testing.assert_allclose(
@@ -388,7 +388,7 @@ def touching_step(solver):
     moved = model.mesh.vertices.copy()
     moved[49:, 1] = 0.003
     sim.positions = moved
-    contacts = sim._detector.find(sim._q, sim._q, 1)
+    contacts = sim._detector.find(sim._motion.q, sim._motion.q, 1)
     assert len(contacts.surfaces) > 50
     return sim, free, contacts.surfaces, sim.step()
 
