@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 from . import collisions, mesh
 from .constraints import CONSTRAINTS, Prepared, Role, constraint
-from .energy.system import Frame, System
+from .energy import Blocks, ElementTerm, Frame, System, Term
 from .errors import (
     FileError,
     InputError,
@@ -30,8 +30,10 @@ from .solvers import SOLVERS, Budget, Solver
 __all__ = [
     "CONSTRAINTS",
     "SOLVERS",
+    "Blocks",
     "Budget",
     "Cloth",
+    "ElementTerm",
     "FileError",
     "Frame",
     "InputError",
@@ -45,6 +47,7 @@ __all__ = [
     "Solid",
     "Solver",
     "System",
+    "Term",
     "UnknownNameError",
     "VivaceError",
     "Wire",

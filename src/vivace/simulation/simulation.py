@@ -405,6 +405,8 @@ class Simulation:
 
         share = budget.part(k, self._substeps)
         deadline = Deadline.of(share, reserve_ns=self._after_ns, start_ns=clock.start_ns, trace=bool(self.trace))
+        if self.model.terms:
+            self.solver.see(self._frame_getter(self._origin)())
         outcome = self.solver.solve(self._start, self._constant, self._new, deadline)
         if self._bdf2 is not None and self._bdf2.look_back():
             self._predict()
@@ -505,6 +507,9 @@ class Simulation:
     def _adopt(self, model: Model) -> None:
         """A new model or time step: a new system, for which the solver prepares in the next step."""
         before: System | None = getattr(self, "system", None)
+        if model.terms and self._bdf2 is not None:
+            name = type(model.terms[0]).__name__
+            raise InputError(f'integrator="bdf2" cannot balance the energy of the term {name}; take integrator="euler"')
         self._substeps = self._wanted_substeps(model)
         reach = 1.0 if self._bdf2 is None else self._bdf2.reach
         system = System(model, reach * self._length, like=before)
@@ -644,7 +649,8 @@ class Simulation:
     def _frame_getter(self, previous: np.ndarray) -> Callable[[], Frame]:
         """This step's data, in float64 when somebody asks."""
         s, start, previous, targets = self._s.copy(), self._start.copy(), previous.copy(), self._aimed.copy()
-        return lambda: Frame(_wide(s), _wide(start), _wide(previous), targets)
+        h = self.system.h
+        return lambda: Frame(_wide(s), _wide(start), _wide(previous), targets, h)
 
 
 @dataclass(frozen=True, eq=False)
