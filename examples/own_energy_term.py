@@ -43,8 +43,7 @@ def edges(x):
 def test_final() -> None:
     """A hanging bar is longer by ρ g L²/(2 E) (1 - ρ g L/E), to the third order in ρ g L/E = 2.5 %."""
     bar = vv.mesh.bar(12, 3, 3, size=(LENGTH, 0.1, 0.1))
-    masses = vv.Solid(density=DENSITY).masses(bar)
-    model = vv.Model(bar, masses, (), gravity=np.array([9.81, 0.0, 0.0]), air=20.0)
+    model = vv.Model(bar, vv.Solid(density=DENSITY).masses(bar), (), np.array([9.81, 0.0, 0.0]), air=20.0)
     model = model.add(StVenantKirchhoff(bar, YOUNG)).pin("left", stiffness=1e6)
     sim = vv.Simulation(model, solver="newton", budget=vv.Budget(tolerance=1e-6), time_step=0.1)
     reports = [sim.step() for _ in range(30)]
