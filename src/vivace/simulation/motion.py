@@ -195,7 +195,9 @@ class Motion:
     def problem(self, previous: np.ndarray, targets: np.ndarray) -> Callable[[], Frame]:
         """This step's data, in float64 when somebody asks."""
         s, start, previous, targets = self.s.copy(), self.start.copy(), previous.copy(), targets.copy()
-        return lambda: Frame(as_points(s), as_points(start), as_points(previous), targets)
+        assert self._system is not None
+        h = self._system.h
+        return lambda: Frame(as_points(s), as_points(start), as_points(previous), targets, h)
 
 
 def as_rows(points: np.ndarray) -> np.ndarray:

@@ -23,3 +23,16 @@ def add_curvature(indptr, columns, blocks, vertices, operator, weights, curvatur
                         for c in range(3):
                             for d in range(3):
                                 blocks[at, c, d] += scale * curvature[e, r, c, s, d]
+
+
+@compiled
+def add_blocks(indptr, columns, out, vertices, blocks):
+    """Add the blocks (m, 3k, 3k) of elements (m, k) to the entries `out` (·, 3, 3) of a CSR pattern that has them."""
+    corners = vertices.shape[1]
+    for e in range(vertices.shape[0]):
+        for k in range(corners):
+            for other in range(corners):
+                at = _position(indptr, columns, vertices[e, k], vertices[e, other])
+                for c in range(3):
+                    for d in range(3):
+                        out[at, c, d] += blocks[e, 3 * k + c, 3 * other + d]

@@ -24,7 +24,7 @@ from ...collisions.contacts import Contacts
 from ...constraints import ConstraintGroup
 from ...energy.system import System
 from ...errors import InputError
-from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver
+from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver, refuse_terms
 from ..convergence import Watcher
 from .kernels.positional import (
     add_up,
@@ -191,6 +191,7 @@ class PositionalSolver(Solver):
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self.system, self._plan = None, None
+        refuse_terms(system.model, "position based dynamics")
         self.threads, self.seed = threads, seed
         groups = [*system.springs, *system.projected, *system.quadratic, *system.positional]
         groups.sort(key=lambda group: [other is group for other in system.model.groups].index(True))
