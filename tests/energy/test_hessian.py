@@ -7,10 +7,11 @@ import scipy.sparse as sp
 from constraints.test_system import MODELS
 from vivace import Cloth, Model, Prepared, Role, Solid, System, constraint, mesh
 from vivace.constraints import CONSTRAINTS
-from vivace.energy import curvature, terms
-from vivace.energy.curvature import clamped, projected_curvature, spring_curvature
 from vivace.energy.hessian import Hessian
-from vivace.energy.kernels.curvature import add_curvature
+from vivace.terms import curvature
+from vivace.terms import term as terms
+from vivace.terms.curvature import clamped, projected_curvature, spring_curvature
+from vivace.terms.kernels.curvature import add_curvature
 
 H = 1 / 50
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .curvature import clamped
+from ..terms.curvature import clamped
+from ..terms.kernels.curvature import add_curvature
+from ..terms.pieces import Alike, Blocks, Congruent, as_matrix, summed
+from ..terms.term import Frame, pieces_of
 from .kernels.assemble import add_stiffness
-from .kernels.curvature import add_curvature
-from .pieces import Alike, Blocks, Congruent, as_matrix, summed
 from .stored import Projected, Valued
 from .system import System
-from .terms import Frame, pieces_of
 
 
 class Hessian:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..constraints import ConstraintGroup
-from .pieces import Alike
+from ..terms.pieces import Alike
+from ..terms.term import Frame, Term
 from .stiffness import Stiffness
-from .terms import Frame, Term
 
 
 class Inertia(Term):

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from .pieces import as_matrix
-from .terms import Frame, Term, pieces_of
+from ..terms.pieces import as_matrix
+from ..terms.term import Frame, Term, pieces_of
 
 
 class Objective:

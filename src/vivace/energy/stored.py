@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from ..constraints import ConstraintGroup
 from ..constraints.kernels.local import project_pass, value_pass
-from .curvature import projected_curvature, slopes_jacobian, spring_curvature
-from .pieces import Blocks, Congruent
-from .terms import Frame, Term, parts_of, scatter
+from ..terms.curvature import projected_curvature, slopes_jacobian, spring_curvature
+from ..terms.pieces import Blocks, Congruent
+from ..terms.term import Frame, Term, parts_of, scatter
 
 
 class Projected(Term):

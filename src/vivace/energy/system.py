@@ -26,11 +26,11 @@ import scipy.sparse as sp
 from ..checks import check_time_step
 from ..constraints import Role
 from ..errors import InputError
+from ..terms.term import Frame
 from .motion import Inertia, Pins, Viscosity
 from .objective import Objective
 from .stiffness import Stiffness, assembled, row_sums
 from .stored import Projected, Quadratic, Springs, Valued, project, values
-from .terms import Frame
 
 if TYPE_CHECKING:  # a model has terms of its own: it lies above them
     from ..model.model import Model

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from ..checks import is_number
 from ..collisions.settings import Collisions, as_friction
 from ..constraints import ConstraintGroup, Role, make_group
-from ..energy.terms import Term, try_out
 from ..errors import InputError
 from ..mesh import Mesh
+from ..terms.term import Term, try_out
 from .materials import Material, default_material
 
 EARTH = (0.0, -9.81, 0.0)

@@ -12,9 +12,9 @@ from vivace.constraints import CONSTRAINTS, make_group
 from vivace.energy import Projected, Quadratic, Springs, Valued
 from vivace.energy import hessian as hessian_module
 from vivace.energy.hessian import Hessian
-from vivace.energy.kernels.curvature import add_blocks
-from vivace.energy.pieces import Alike, Congruent, as_matrix, summed
-from vivace.energy.terms import pieces_of
+from vivace.terms.kernels.curvature import add_blocks
+from vivace.terms.pieces import Alike, Congruent, as_matrix, summed
+from vivace.terms.term import pieces_of
 
 H = 1 / 50
 U64 = 2.0**-53
@@ -114,7 +114,7 @@ def test_gradients_are_the_slopes_of_energies(name, k):
 @pytest.mark.parametrize(("name", "k"), TERMS)
 def test_hessians_are_the_slopes_of_gradients(name, k, monkeypatch):
     """Column by column, to 1e-7 of the largest entry, like the differences they are made of; nothing is clamped."""
-    monkeypatch.setattr("vivace.energy.curvature.clamped", lambda c: 0.5 * (c + np.swapaxes(c, 1, 2)))
+    monkeypatch.setattr("vivace.terms.curvature.clamped", lambda c: 0.5 * (c + np.swapaxes(c, 1, 2)))
     system, frame, q = problem(name)
     term, t, columns = system.objective.terms[k], 1e-5, []
     for j in range(q.size):

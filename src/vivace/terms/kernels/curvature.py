@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from ...backends.cpu.compiling import compiled
-from .assemble import _position
+from ...backends.cpu.compiling import compiled, inlined
+
+
+@inlined
+def position(indptr, columns, row, column):
+    """Where an entry stands in a CSR pattern that has it."""
+    low, high = indptr[row], indptr[row + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if columns[middle] < column:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled
@@ -16,7 +28,7 @@ def add_curvature(indptr, columns, blocks, vertices, operator, weights, curvatur
     for e in range(vertices.shape[0]):
         for k in range(corners):
             for other in range(corners):
-                at = _position(indptr, columns, vertices[e, k], vertices[e, other])
+                at = position(indptr, columns, vertices[e, k], vertices[e, other])
                 for r in range(size):
                     for s in range(size):
                         scale = weights[e] * operator[e, r, k] * operator[e, s, other]
@@ -32,7 +44,7 @@ def add_blocks(indptr, columns, out, vertices, blocks):
     for e in range(vertices.shape[0]):
         for k in range(corners):
             for other in range(corners):
-                at = _position(indptr, columns, vertices[e, k], vertices[e, other])
+                at = position(indptr, columns, vertices[e, k], vertices[e, other])
                 for c in range(3):
                     for d in range(3):
                         out[at, c, d] += blocks[e, 3 * k + c, 3 * other + d]
