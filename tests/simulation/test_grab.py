@@ -398,7 +398,7 @@ def test_exchange_keeps_what_was_set(sim):
     sim.replace_model(new)
     assert sim.grabbed == (12, 2)
     assert sim.model.pinned.tolist() == [0, 1, 2, 3, 4, 12]
-    assert sim.model.groups[-1].weights[0] == new.firm
+    assert sim.model.groups[-1].weights[0] == new.pin_stiffness
     np.testing.assert_array_equal(sim.targets, targets)
     np.testing.assert_array_equal(sim.gravity, [0, -1.62, 0])
     np.testing.assert_array_equal(sim._motion.acceleration, force)

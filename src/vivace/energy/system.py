@@ -58,8 +58,8 @@ class System:
         self.pin_weight = np.zeros(model.n)
         for group in self.pins:
             np.add.at(self.pin_weight, group.vertices[:, 0], group.weights)
-        self.glide = 1.0 / (1.0 + model.air * h)  # share of its motion that air leaves a free vertex in a step
-        self.inertia = model.masses / (self.glide * h**2)
+        self.air_factor = 1.0 / (1.0 + model.air * h)  # share of its motion that air leaves a free vertex in a step
+        self.inertia = model.masses / (self.air_factor * h**2)
         self.viscous = model.viscosity / h  # factor on K
         self.contact_weight: np.ndarray | float = 0.0  # what contacts add to the diagonal (N/m)
 
@@ -147,7 +147,7 @@ class System:
 
     def frame(self, q: np.ndarray, v: np.ndarray, acceleration: np.ndarray, targets: np.ndarray) -> Frame:
         """The prediction from positions, velocities and accelerations (n, 3); the first guess holds pins at targets."""
-        s = q + self.glide * (self.h * v + self.h**2 * acceleration)
+        s = q + self.air_factor * (self.h * v + self.h**2 * acceleration)
         start = s.copy()
         start[self.model.pinned] = targets
         return Frame(s, start, q, targets, self.h)

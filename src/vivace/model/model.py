@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..checks import is_number
 from ..collisions.settings import Collisions, as_friction
 from ..constraints import ConstraintGroup, Role, make_group
+from ..deprecation import renamed_property
 from ..errors import InputError
 from ..mesh import Mesh
 from ..terms.term import Term, try_out
@@ -180,7 +181,7 @@ class Model:
             target = np.broadcast_to(given, (len(index), 3))
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
             raise InputError(f"a pin's stiffness must be positive, not {stiffness!r} N/m")
-        return self.constrain("pin", index, self.firm if stiffness is None else stiffness, target=target)
+        return self.constrain("pin", index, self.pin_stiffness if stiffness is None else stiffness, target=target)
 
     def stiffened(self, factor: float) -> Model:
         """The same body, `factor` times as stiff: every constraint's weight is multiplied.
@@ -193,9 +194,11 @@ class Model:
         return self if factor == 1 else replace(self, groups=tuple(_scaled(g, float(factor)) for g in self.groups))
 
     @property
-    def firm(self) -> float:
+    def pin_stiffness(self) -> float:
         """A stiffness (N/m) beside which all of the model is soft: 30 times the stiffest weight."""
         return 30.0 * (max((group.stiffest for group in self.groups), default=0.0) or 1e3)
+
+    firm = renamed_property("Model.firm", "pin_stiffness")
 
 
 def as_gravity(value: ArrayLike) -> np.ndarray:

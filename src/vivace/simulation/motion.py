@@ -108,7 +108,7 @@ class Motion:
         pins = {"pin": self._pin_weight, "target": self.target}
         made = {"s": self.s, "start": self.start, "constant": self.constant}
         unit = float(self.per_velocity)
-        self._travel = np.array([system.glide * system.h / unit, system.h * unit, 1.0], np.float32)
+        self._travel = np.array([system.air_factor * system.h / unit, system.h * unit, 1.0], np.float32)
         self.flight = predict.over(0, n, travel=self._travel, **moving, **pins, **made)
         self.viscous: list[Phase] = []
         if system.viscous:
@@ -120,7 +120,7 @@ class Motion:
         threads = self.threads if n > SMALL else 1
         self._predicting = Plan([*self.opening, self.flight, *self.viscous], threads)
         self._windy = None
-        fall = np.array([1 / (unit * length), system.glide * system.h**2], np.float32)
+        fall = np.array([1 / (unit * length), system.air_factor * system.h**2], np.float32)
         held: dict[str, np.ndarray] = {"v": self.v, "before": self._before, "acceleration": self.acceleration}
         held |= {"start": self.start, "pin": self._pin_weight, "shares": self._shares, "pressed": self._pressed}
         self._holding_back = Plan([hold_back.over(0, n, fall_off=fall, **held)], threads)

@@ -233,7 +233,7 @@ class Simulation(Controls):
         new = self.solver.system is not self.system and not self.solver.adapt(self.system)
         if new:
             self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
-            _ = self.model.firm  # so that a first grab finds it
+            _ = self.model.pin_stiffness  # so that a first grab finds it
         if wait:
             self.solver.wait()
         return new

@@ -11,7 +11,7 @@ from ..kernels.contact import begin_contacts, begin_walls
 from .kernels.contact import push_contacts, push_walls
 
 
-class Touching:
+class ContactPasses:
     """Arrays of a step's contacts, and the phases that work on them.
 
     pairs     the pairs of `contacts` in the order of visit

@@ -28,7 +28,7 @@ from ...energy.system import System
 from ...errors import InputError
 from ..base import SOLVERS
 from .base import PositionalSolver
-from .contacts import Touching
+from .contacts import ContactPasses
 
 
 @SOLVERS.register("pbd-coloured")
@@ -124,7 +124,7 @@ class PbdColoured(PositionalSolver):
         if not self.together:
             return self._apart(contacts, previous, colours, sizes)
         pairs = contacts.surfaces.ordered(np.argsort(colours.astype(np.uint16), kind="stable"))
-        touching = Touching(contacts, pairs, previous, self.q, self.threads)
+        touching = ContactPasses(contacts, pairs, previous, self.q, self.threads)
         passes = touching.in_place(np.concatenate([[0], np.cumsum(sizes)]))
         self.contact_phases = [*(p for p in passes if p.end > p.begin), *touching.against_walls()]
         mixed: list[Phase] = []
@@ -143,7 +143,7 @@ class PbdColoured(PositionalSolver):
         rank[small] = overflow
         place = rank[colours].astype(np.uint16)
         pairs = contacts.surfaces.ordered(np.argsort(place, kind="stable"))
-        touching = Touching(contacts, pairs, previous, self.q, self.threads)
+        touching = ContactPasses(contacts, pairs, previous, self.q, self.threads)
         pointers = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=overflow + 1))])
         passes = [*touching.in_place(pointers[:-1]), *touching.in_place(pointers[-2:], serial=True)]
         self.contact_phases = [*(p for p in passes if p.end > p.begin), *touching.against_walls()]
