@@ -7,6 +7,8 @@ import numpy as np
 from ...backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
 from ...backends.cpu.simd import at, dot4, load4, store4
 
+LABEL = "prediction and update"  # what phases of these kernels are reported under
+
 
 @phase_kernel(items="s")
 def predict(
