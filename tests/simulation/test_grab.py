@@ -1,99 +1,15 @@
-"""Grabbing a vertex and letting it go, by its number or by a ray."""
+"""Taking hold of vertices: they stay, follow, keep their velocity; another model under a hand."""
 
 import numpy as np
 import pytest
 
-from vivace import Budget, Cloth, InputError, Model, Simulation, Solid, Wire, mesh
-from vivace.simulation.picking import as_ray, first_triangle, picked_vertex
-
-SOLVERS = ["vivace", "pbd-coloured"]
-DOWN = (0.0, -1.0, 0.0)
-
-
-def sheet(pinned=True) -> Model:
-    """A horizontal cloth of 5 x 5 vertices, 25 cm apart: vertex 5 j + i at x = i/4 - 1/2, z = j/4 - 1/2."""
-    model = Model.of(mesh.cloth(5, 5), Cloth(density=1.0, stretch=500.0))
-    return model.pin("top") if pinned else model
+from simulation.held import DOWN, SOLVERS, sheet, slack
+from vivace import Budget, InputError, Model, Simulation, Solid, mesh
 
 
 @pytest.fixture(params=SOLVERS)
 def sim(request) -> Simulation:
     return Simulation(sheet(), solver=request.param, budget=Budget(iterations=20), threads=1)
-
-
-def slack(sim) -> float:
-    """How far a pin may give way: a pin of projective dynamics is 30 times as stiff as what pulls at it."""
-    return 1e-6 if sim.solver.name.startswith("pbd") else 0.02
-
-
-# --- rays ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_first_triangle_against_brute_force(seed):
-    """The smallest t > 0 with o + t d in a triangle, by solving for t and the barycentric coordinates of each."""
-    rng = np.random.default_rng(seed)
-    points, triangles = rng.normal(size=(30, 3)), np.stack([rng.permutation(30)[:3] for _ in range(40)])
-    hits = 0
-    for _ in range(50):
-        origin = 2 * rng.normal(size=3)
-        o, d = as_ray(origin, 0.8 * rng.normal(size=3) - origin)
-        found = []
-        for number, (a, b, c) in enumerate(points[triangles]):
-            u, v, t = np.linalg.solve(np.column_stack([b - a, c - a, -d]), o - a)
-            if min(u, v, 1 - u - v) >= 0 and t > 0:
-                found.append((t, number))
-        mine = first_triangle(points, triangles, o, d)
-        assert (mine is None) == (not found)
-        if mine is not None:
-            hits += 1
-            assert mine[0] == min(found)[1]
-            assert mine[1] == pytest.approx(min(found)[0], rel=1e-9)
-    assert 5 < hits < 50
-
-
-def test_a_ray_takes_the_nearest_corner_of_the_nearest_triangle():
-    near, far = mesh.cloth(3, 3), mesh.cloth(3, 3).transformed(translate=(0, -1, 0))
-    both = mesh.join([far, near])
-    for i, (x, _, z) in enumerate(near.vertices):
-        ray = as_ray((0.9 * x + 0.01, 5.0, 0.9 * z), DOWN)
-        assert picked_vertex(both.vertices, both.triangles, *ray) == 9 + i
-        ray = as_ray((0.9 * x + 0.01, -5.0, 0.9 * z), (0, 2, 0))
-        assert picked_vertex(both.vertices, both.triangles, *ray) == i
-
-
-def test_a_ray_may_miss():
-    cloth = mesh.cloth(3, 3)
-    ahead = as_ray((0, 1, 0), DOWN)
-    assert picked_vertex(cloth.vertices, cloth.triangles, *ahead) is not None
-    for origin, direction in (((0, 1, 0), (0, 1, 0)), ((2, 1, 0), DOWN), ((-1, 1, 0), (1, 0, 0))):
-        assert picked_vertex(cloth.vertices, cloth.triangles, *as_ray(origin, direction)) is None
-
-
-def test_without_triangles_a_ray_takes_the_vertex_it_passes():
-    """Within 5% of the body's size, and before the origin only."""
-    wire = mesh.Mesh.from_edges(np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0]]), [[0, 1], [1, 2]])
-    assert picked_vertex(wire.vertices, wire.triangles, *as_ray((1.05, 3, 0), DOWN)) == 1
-    assert picked_vertex(wire.vertices, wire.triangles, *as_ray((1.2, 3, 0), DOWN)) is None
-    assert picked_vertex(wire.vertices, wire.triangles, *as_ray((1.0, 3, 0), (0, 1, 0))) is None
-
-
-@pytest.mark.parametrize(
-    ("ray", "message"),
-    [
-        (((0, 1, 0), (0, 0, 0)), "direction of a ray must not be zero"),
-        (((0, np.nan, 0), DOWN), "three finite numbers each"),
-        (((0, 1, 0), (0, np.inf, 0)), "three finite numbers each"),
-        (((0, 1), DOWN), "three finite numbers each"),
-        ((("a", "b", "c"), DOWN), "three numbers each"),
-        (((0, 1, 0), DOWN, 3), "a ray is a pair"),
-    ],
-)
-def test_bad_rays_are_refused(sim, ray, message):
-    with pytest.raises(InputError, match=message):
-        sim.grab(ray)
-    assert sim.grabbed == ()
-    assert len(sim.targets) == 5
 
 
 # --- grabbing --------------------------------------------------------------------------------------------------------
@@ -283,104 +199,6 @@ def test_bad_targets_are_refused_before_anything_changes(sim, target):
     assert sim.model is model
 
 
-@pytest.mark.parametrize("target", [(0, 0, 0), np.zeros((3, 3)), [[0, 0, 0], [0, np.nan, 0]], np.zeros((1, 2, 3))])
-def test_bad_targets_of_a_patch_are_refused_before_anything_changes(sim, target):
-    model = sim.model
-    with pytest.raises(InputError, match="target must"):
-        sim.grab([12, 13], target)
-    with pytest.raises(InputError, match="vertex 13 is in the sequence twice"):
-        sim.grab([13, 12, 13])
-    assert sim.grabbed == ()
-    assert sim.model is model
-
-
-# --- a patch ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", [list, tuple, np.array])
-def test_a_patch_is_held_by_one_change_of_the_model(sim, kind):
-    """Each vertex at its own row of the target, whatever the order, pins of the model among them; one new pin group."""
-    vertices, places = [23, 2, 7, 21], np.array([[0.3, 0.2, 0.5], [0, 0.1, -0.5], [0, 0.1, -0.2], [-0.3, 0.2, 0.5]])
-    home, groups = sim.targets, len(sim.model.groups)
-    assert sim.grab(kind(vertices), places) == (23, 2, 7, 21)
-    assert sim.grabbed == (23, 2, 7, 21)
-    assert len(sim.model.groups) == groups + 1
-    assert sim.model.pinned.tolist() == [0, 1, 2, 3, 4, 7, 21, 23]
-    for _ in range(10):
-        sim.step()
-        np.testing.assert_allclose(sim.positions[vertices], places, atol=slack(sim))
-    sim.release(kind([2, 21]))
-    assert sim.grabbed == (23, 7)
-    np.testing.assert_array_equal(sim.targets[:5], home)
-    np.testing.assert_array_equal(sim.targets[5:], places[[2, 0]])
-    sim.release((23, 7))
-    assert sim.grabbed == ()
-    np.testing.assert_array_equal(sim.targets, home)
-
-
-def test_a_patch_stays_where_it_is_without_a_target(sim):
-    sim.step()
-    where = sim.positions
-    assert sim.grab([11, 12]) == (11, 12)
-    np.testing.assert_array_equal(sim.targets[5:], where[[11, 12]])
-
-
-def test_moving_a_patch_needs_no_new_model(sim):
-    """A patch, a part of it in another order, one of it by number: targets move, nothing else is made."""
-    sim.grab([11, 12, 13])
-    sim.step()
-    system, model = sim.system, sim.model
-    sim.grab((13, 11), [[0, 1, 3], [0, 1, 1]])
-    sim.grab(12, (0, 1, 2))
-    sim.grab(2, (0, 1, 0))  # has a pin already
-    assert sim.system is system
-    assert sim.model is model
-    np.testing.assert_array_equal(sim.targets[5:], [[0, 1, 1], [0, 1, 2], [0, 1, 3]])
-    np.testing.assert_array_equal(sim.targets[2], [0, 1, 0])
-
-
-def test_a_patch_may_be_new_in_part(sim):
-    """Those that were held stay on their rows' places when others join."""
-    sim.grab([13, 20], [[0, 1, 13], [0, 1, 20]])
-    sim.grab([17, 13], [[0, 1, 17], [0, 2, 13]])
-    assert sim.model.pinned.tolist()[5:] == [13, 17, 20]
-    np.testing.assert_array_equal(sim.targets[5:], [[0, 2, 13], [0, 1, 17], [0, 1, 20]])
-    np.testing.assert_array_equal(sim.model.pinned[5:], [13, 17, 20])
-
-
-def test_an_empty_patch_is_nothing(sim):
-    model = sim.model
-    assert sim.grab([]) == ()
-    assert sim.grab(np.zeros(0, int), np.zeros((0, 3))) == ()
-    sim.release([])
-    assert sim.model is model
-
-
-def test_a_patch_is_as_its_vertices_one_by_one():
-    """The same bits."""
-    vertices, places = [7, 12, 17], np.array([[0, 0.1, -0.2], [0, 0.2, 0.0], [0, 0.1, 0.3]])
-    first, second = (Simulation(sheet(), budget=Budget(iterations=5), threads=1) for _ in range(2))
-    first.grab(vertices, places)
-    for vertex, place in zip(vertices, places, strict=True):
-        second.grab(vertex, place)
-    for _ in range(5):
-        first.step()
-        second.step()
-    np.testing.assert_array_equal(first.positions, second.positions)
-
-
-def test_a_grab_is_the_pin_of_a_model(sim):
-    """The pins of a grab are those of Model.pin."""
-    sim.grab([12, 7], [[0, 1, 12], [0, 1, 7]])
-    mine, other = sim.model.groups[-1], sheet().pin([12, 7], target=[[0, 1, 12], [0, 1, 7]]).groups[-1]
-    assert mine.kind is other.kind
-    for name in ("vertices", "operator", "weights", "parameters"):
-        a, b = getattr(mine, name), getattr(other, name)
-        np.testing.assert_array_equal(a, b)
-        assert a.dtype == b.dtype
-        assert not a.flags.writeable
-
-
 # --- another model under a hand --------------------------------------------------------------------------------------
 
 
@@ -438,12 +256,3 @@ def test_numpy_numbers_are_vertices_too(sim):
     assert sim.grab(np.int64(12)) == 12
     sim.release(np.int32(12))
     assert sim.grabbed == ()
-
-
-def test_a_wire_can_be_grabbed_by_a_ray():
-    wire = mesh.Mesh.from_edges(np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0]]), [[0, 1], [1, 2]])
-    sim = Simulation(Model.of(wire, Wire()), solver="pbd", budget=Budget(iterations=5), threads=1)
-    assert sim.grab(((2.0, 1.0, 0.0), DOWN)) == 2
-    for _ in range(5):
-        sim.step()
-    np.testing.assert_array_equal(sim.positions[2], [2, 0, 0])

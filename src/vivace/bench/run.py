@@ -164,7 +164,7 @@ def run(
     settle()
     chosen = set(sampled_frames(frames, error_samples))
     sampled: dict[int, Report] = {}
-    reports: list[tuple[float, int, float, dict[str, float]]] = []
+    reports: list[tuple[float, int, float, dict[str, float], dict[str, float]]] = []
     trace: dict[str, list[int]] = {"contacts": [], "colours": [], "corrected": []}
     drawn: list[Stretch] = []
     positions, velocities = list[np.ndarray](), list[np.ndarray]()

@@ -1,190 +1,27 @@
 """The passes of position based dynamics, constraint by constraint, against C and ∇C written out in float64.
 
 A Gauss-Seidel pass is run one constraint at a time, so that the twin reads what the kernel has read and no error is
-carried along; that the whole pass is those single visits is checked to the bit.
-
-Rounding: C is known to δC = c u S, S the sizes of all that is added up in it, Σ |a_k| |x_k - x_0| + |rest value|; the
-direction of ∇C to δC/C. So a vertex lands within u |x| + w |a_k| c u S / (Σ w |∇C|² + α) of where it should. c covers
-the operations inside, fewer for the written-out forms than for rotations and angles.
+carried along; that the whole pass is those single visits is checked to the bit. Tolerances: see `positional_twins`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
-import kernel_twins as twins
-import vivace as vv
 from kernel_twins import EPS32
+from solvers.position_based.kernels.positional_twins import FAST, KINDS, MODES, Case
 from vivace.backends.cpu.arguments import GRAIN
 from vivace.backends.cpu.executor import Plan
-from vivace.constraints import CONSTRAINTS, make_group
+from vivace.constraints import CONSTRAINTS
 from vivace.solvers.position_based.kernels.positional import (
-    any_kernel,
     apply_steps,
     clear_steps,
-    fast_kernel,
     gather_steps,
     load_positions,
-    no_projection,
     store_positions,
     watch_violation,
 )
-from vivace.solvers.position_based.kernels.positional_wide import WIDE
-
-KINDS = ["spring", "hinge", "curved-hinge", "volume", "dihedral", "tet-strain", "weld", "attachment"]
-FAST = [name for name in KINDS if CONSTRAINTS[name].gradients is not None]
-H = 1 / 30
-MODES = {"stiffness": 0.7, "compliance": None}
-
-
-def rest_of(name):
-    """Rest positions and the constraints of a small mesh, which share vertices in every way."""
-    if name in ("volume", "tet-strain"):
-        mesh = vv.mesh.cube(2, side=1.0)
-        return mesh.vertices, mesh.tets
-    mesh = vv.mesh.cloth(4, 3, width=1.5, height=1.0, irregular=True)
-    rest = mesh.vertices.copy()
-    if name in ("curved-hinge", "dihedral"):
-        rest[:, 1] = 0.4 * np.sin(3 * rest[:, 0])
-    if name in ("spring", "weld"):
-        return rest, mesh.edges
-    return rest, mesh.hinges
-
-
-# --- the twin ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Value:
-    """C, its gradients (k, 3), the reach |a_k| of each corner, and the sizes S of what C adds up."""
-
-    c: float
-    g: np.ndarray
-    reach: np.ndarray
-    size: float
-
-
-def projected(group, number, x):
-    """C = ‖A x - p‖, ∇_k C = a_kᵀ (A x - p)/C."""
-    a = group.operator[number].astype(np.float32).astype(np.float64)
-    z = a @ (x - x[0]) if abs(a.sum(axis=1)).max() < 1e-6 * abs(a).max() else a @ x
-    p = np.zeros_like(z)
-    if group.kind.project is not None:
-        group.kind.project(z.copy(), parameters_of(group, number), p)
-    c = float(np.linalg.norm(z - p))
-    reach = np.linalg.norm(a, axis=0)
-    size = float(reach @ np.linalg.norm(x - x[0], axis=1)) + float(np.linalg.norm(p))
-    return Value(c, a.T @ (z - p) / c if c else np.zeros_like(x), reach, size)
-
-
-def written(group, number, x):
-    """What has a form of its own: C signed."""
-    name, rest = group.kind.name, parameters_of(group, number)
-    if name == "dihedral":
-        return evaluated(group, number, x)
-    if name == "spring":
-        d = x[0] - x[1]
-        n = d / np.linalg.norm(d)
-        return Value(np.linalg.norm(d) - rest[0], np.stack([n, -n]), np.ones(2), np.linalg.norm(d) + rest[0])
-    if name == "volume":
-        e1, e2, e3 = x[1:] - x[0]
-        g = np.stack([np.cross(e2, e3), np.cross(e3, e1), np.cross(e1, e2)]) / 6
-        g = np.vstack([-g.sum(axis=0), g])
-        reach = np.linalg.norm(e1) * np.linalg.norm(e2) * np.linalg.norm(e3)
-        return Value(np.dot(np.cross(e1, e2), e3) / 6 - rest[0], g, np.linalg.norm(g, axis=1), reach + rest[0])
-    a = group.operator[number, 0].astype(np.float32).astype(np.float64)
-    v = a @ (x - x[0])
-    size = float(np.abs(a) @ np.linalg.norm(x - x[0], axis=1))
-    length = np.linalg.norm(v)
-    at_rest = rest[0] if name == "curved-hinge" else 0.0
-    return Value(length - at_rest, np.outer(a, v / length), np.abs(a), size + at_rest)
-
-
-def evaluated(group, number, x):
-    g = np.zeros_like(x)
-    c = float(group.kind.evaluate(x, parameters_of(group, number), g))
-    size = np.linalg.norm(g, axis=1) @ np.linalg.norm(x - x[0], axis=1) + abs(parameters_of(group, number)[0])
-    return Value(c, g, np.linalg.norm(g, axis=1), float(size))
-
-
-def parameters_of(group, number):
-    return group.parameters[number].astype(np.float32).astype(np.float64)
-
-
-def step_of(value, w, soft, before, kappa, compliant):
-    """Δλ [fratarcangeli2013, Eq. 6; macklin2016, Eq. 18], and the denominator."""
-    weight = float(w @ (value.g**2).sum(axis=1))
-    if compliant:
-        return -(value.c + soft * before) / (weight + soft), weight + soft
-    return (-kappa * value.c / weight, weight) if weight > 0 else (0.0, np.inf)
-
-
-# --- the kernels ------------------------------------------------------------------------------------------------------
-
-
-class Case:
-    """A deformed mesh with random masses, a pinned vertex, and the arrays of a pass over its constraints."""
-
-    def __init__(self, name, mode, *, form=None, seed=0, disturbed=0.05, mesh=rest_of):
-        self.rng = np.random.default_rng(seed)
-        rest, vertices = mesh(name)
-        self.group = make_group(name, rest, vertices, self.rng.uniform(50, 500, len(vertices)))
-        self.kind, self.m, self.k, self.n = self.group.kind, len(vertices), self.group.kind.vertices, len(rest)
-        self.kappa, self.compliant = MODES[mode] or 1.0, MODES[mode] is None
-        self.form = form or ("fast" if self.kind.gradients is not None else "any")
-        self.slack = 16 if self.form == "fast" and name != "dihedral" else 64
-        self.q = twins.to_rows(rest + disturbed * self.rng.normal(size=rest.shape))
-        self.q[:, 3] = self.rng.uniform(0.5, 20, self.n)
-        self.q[self.n // 2, 3] = 0.0
-        self.vertices = np.ascontiguousarray(self.group.vertices).ravel()
-        self.parameters = self.group.parameters.astype(np.float32).ravel()
-        self.operator = self.group.operator.astype(np.float32).ravel()
-        self.soft = (1 / (self.group.weights * H**2)).astype(np.float32)
-        self.lambdas = np.zeros(self.m, np.float32)
-        self.sums = np.zeros(self.m // GRAIN + 1)
-        self.settings = np.array([self.kappa, self.compliant, 0], np.float32)
-
-    def kernel(self, by_vertex=False):
-        if self.form == "fast":
-            return fast_kernel(self.kind.gradients, self.k, by_vertex=by_vertex)
-        numbers = (self.k, self.kind.rows, len(self.kind.parameters))
-        function = self.kind.evaluate or self.kind.project or no_projection
-        return any_kernel(function, *numbers, by_vertex=by_vertex, projects=self.kind.evaluate is None)
-
-    def value(self, number, q):
-        x = q[self.group.vertices[number], :3].astype(np.float64)
-        if self.form == "fast":
-            return written(self.group, number, x)
-        return (projected if self.kind.evaluate is None else evaluated)(self.group, number, x)
-
-    def delta(self, number, q, before):
-        """The value, Δλ, and how far rounding may take Δλ away."""
-        value, w = self.value(number, q), q[self.group.vertices[number], 3].astype(np.float64)
-        soft = float(self.soft[number])
-        delta, total = step_of(value, w, soft, float(before), self.kappa, self.compliant)
-        sizes = value.size + soft * abs(float(before)) * self.compliant
-        return value, delta, self.slack * EPS32 * (sizes / total + 4 * abs(delta))
-
-    def square(self, number, value, before):
-        """(C + α λ)², or C², and how far rounding may take it away."""
-        more = float(self.soft[number]) * float(before) * self.compliant
-        missing, size = value.c + more, value.size + abs(more)
-        return missing**2, 2 * self.slack * EPS32 * size * (abs(missing) + EPS32 * size) + 8 * EPS32 * missing**2
-
-    @property
-    def table(self):
-        """What every pass reads."""
-        given = {"vertices": self.vertices, "parameters": self.parameters, "operator": self.operator, "soft": self.soft}
-        return {**given, "q": self.q, "settings": self.settings}
-
-    def in_place(self, begin, end, kernel=None):
-        kernel = kernel or self.kernel()
-        arrays = {**self.table, "targets": self.vertices, "out": self.q, "shares": self.soft}
-        arrays |= {"lambdas": self.lambdas, "sums": self.sums}
-        Plan([kernel.over(begin, end, serial=True, **kernel.select(arrays))], 1).run()
 
 
 @pytest.mark.parametrize("mode", list(MODES))
@@ -307,85 +144,6 @@ def test_the_written_out_form_is_the_general_one(name, mode):
         tolerance = EPS32 * np.abs(q).max() + 5 * q[corners, 3:] * value.reach[:, None] * slack
         assert (np.abs(fast.q[corners] - general.q[corners]) <= tolerance).all()
         assert abs(abs(fast.lambdas[number]) - abs(general.lambdas[number])) <= 5 * slack
-
-
-# --- four at a time ---------------------------------------------------------------------------------------------------
-
-WIDE_KINDS = [name for name in FAST if CONSTRAINTS[name].gradients in WIDE]
-APART = 23  # five times four, and three
-
-
-def no_shared_vertices(name):
-    """As many constraints as `APART` of which no two share a vertex, their vertices all over the place."""
-    rng = np.random.default_rng(9)
-    base = np.array([[0.0, 0, 0], [1, 0, 0], [0.4, 0, 1], [0.6, 0, -1]])[: CONSTRAINTS[name].vertices]
-    rest = base + 0.2 * rng.normal(size=(APART, *base.shape)) * [1, name == "curved-hinge", 1]
-    vertices = rng.permutation(rest[..., 0].size).reshape(rest.shape[:2])
-    out = np.empty((vertices.size, 3))
-    out[vertices.ravel()] = rest.reshape(-1, 3)
-    return out, vertices
-
-
-class Wide(Case):
-    """The same, its arrays padded to whole rows."""
-
-    def __init__(self, name, mode):
-        super().__init__(name, mode, mesh=no_shared_vertices)
-        room = -(-APART // GRAIN) * GRAIN
-        for array in ("vertices", "parameters", "operator", "soft", "lambdas"):
-            old = getattr(self, array)
-            setattr(self, array, np.concatenate([old, np.zeros((room - APART) * (len(old) // APART), old.dtype)]))
-
-    def visit(self):
-        self.in_place(0, APART, fast_kernel(self.kind.gradients, self.k, by_vertex=False, coloured=True))
-
-
-def test_some_constraints_are_solved_four_at_a_time():
-    assert {"spring", "hinge"} <= set(WIDE_KINDS)
-
-
-@pytest.mark.parametrize("mode", list(MODES))
-@pytest.mark.parametrize("name", WIDE_KINDS)
-def test_four_at_a_time(name, mode):
-    """What one by one gives, for whole fours and for the rest of a colour; Σ (C + α λ)²; thrice, so that λ ≠ 0."""
-    case = Wide(name, mode)
-    for _ in range(3):
-        q, old = case.q.copy(), case.lambdas.copy()
-        case.visit()
-        met = loose = 0.0
-        for number in range(APART):
-            value, delta, slack = case.delta(number, q, old[number] if case.compliant else 0.0)
-            corners = case.group.vertices[number]
-            w = q[corners, 3:].astype(np.float64)
-            expected = q[corners, :3] + w * delta * value.g
-            tolerance = EPS32 * np.abs(q[corners, :3]).max() + w * value.reach[:, None] * slack
-            assert (np.abs(case.q[corners, :3] - expected) <= tolerance).all()
-            if case.compliant:
-                assert abs(case.lambdas[number] - (old[number] + delta)) <= slack + EPS32 * abs(old[number])
-            square, slack = case.square(number, value, old[number])
-            met, loose = met + square, loose + slack
-        assert abs(case.sums.sum() - met) <= loose
-        np.testing.assert_array_equal(case.q[:, 3], q[:, 3])
-        np.testing.assert_array_equal(case.lambdas[APART:], 0)
-
-
-@pytest.mark.parametrize("mode", list(MODES))
-@pytest.mark.parametrize("name", WIDE_KINDS)
-@pytest.mark.parametrize("place", ["apart", "in one point"])
-@pytest.mark.parametrize("pinned", ["none", "some", "all"])
-def test_four_at_a_time_without_mass_or_length(name, mode, place, pinned):
-    """Pinned vertices stay to the bit, wherever they are; vertices in one point have no direction; no NaN."""
-    case = Wide(name, mode)
-    held = {"none": np.zeros(case.n, bool), "some": case.rng.random(case.n) < 0.5, "all": np.ones(case.n, bool)}[pinned]
-    case.q[held, 3] = 0.0
-    if place == "in one point":
-        case.q[:, :3] = 0.25
-    q = case.q.copy()
-    for _ in range(2):
-        case.visit()
-    assert np.isfinite(case.q).all()
-    assert np.isfinite(case.lambdas).all()
-    np.testing.assert_array_equal(case.q[held], q[held])
 
 
 # --- what cannot move, and what has no direction ----------------------------------------------------------------------
