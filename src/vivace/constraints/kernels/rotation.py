@@ -31,6 +31,7 @@ from ...backends.cpu.simd import (
     store4,
     transpose4,
 )
+from .vectors import cross, dot, larger
 
 
 @njit(cache=True, error_model="numpy")
@@ -160,6 +161,13 @@ def gradient(t, vertices, operator, q):
         lane4(b, 1) * e1 + lane4(b, 2) * e2 + lane4(b, 3) * e3,
         lane4(c, 1) * e1 + lane4(c, 2) * e2 + lane4(c, 3) * e3,
     )
+
+
+@njit(inline="always")
+def cofactors(f):
+    """The columns of cof F = ∂ det F/∂F from those of F, and ‖cof F‖², which is never zero."""
+    x, y, z = cross(f[1], f[2]), cross(f[2], f[0]), cross(f[0], f[1])
+    return (x, y, z), larger(dot(x, x) + dot(y, y) + dot(z, z), np.float32(1e-20))
 
 
 @njit(inline="always")

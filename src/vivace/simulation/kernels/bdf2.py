@@ -124,12 +124,6 @@ def _valued_template(
         partial[first // BLOCK] = total
 
 
-@njit
-def origin_only(z, parameters, p):
-    """The projection of quadratic constraints: what they measure ought to be zero."""
-    p[:] = 0.0
-
-
 @cache
 def stored_pass(function: Callable, vertices: int, rows: int, parameters: int) -> phase_kernel:
     """The energy of constraints with `function` as their projection."""

@@ -7,7 +7,7 @@ from numba import njit
 
 from ...backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, store4
-from ...constraints.kernels.gradients import xyz4
+from ...constraints.kernels.vectors import xyz4
 
 ZERO = np.float32(0.0)
 

@@ -21,6 +21,7 @@ from kernel_twins import EPS32
 from vivace.backends.cpu.arguments import GRAIN, Phase
 from vivace.backends.cpu.executor import Plan
 from vivace.constraints import CONSTRAINTS, make_group
+from vivace.constraints.kernels.local import no_projection
 from vivace.solvers.position_based.kernels.positional import (
     any_kernel,
     apply_steps,
@@ -28,7 +29,6 @@ from vivace.solvers.position_based.kernels.positional import (
     fast_kernel,
     gather_steps,
     load_positions,
-    no_projection,
     store_positions,
     watch_violation,
 )
