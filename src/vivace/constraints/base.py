@@ -83,7 +83,7 @@ class ConstraintType:
     summary: str
     options: Mapping[str, object] = field(default_factory=dict)
     evaluate: Callable | None = None  # Role.POSITION: evaluate(x, parameters, gradient) -> C
-    gradients: Callable | None = None  # a hand-written form for position based solvers (kernels.gradients)
+    gradients: Callable | None = None  # a hand-written form for position based solvers
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +127,9 @@ def constraint(
     `unit`: of the stiffness, for messages and listings. `project` may be left out for Role.QUADRATIC and Role.TARGET.
     Role.POSITION has `evaluate(x, parameters, gradient)` instead, which returns C and writes its gradient (k, 3), and
     no operator: rows = 0.
+
+    `kernel` (a local pass) and `gradients` (rows in, C and rows out) are the same maths written out for speed, for the
+    built-in constraints. tests/constraints/test_one_source.py names each and holds it to `project` or `evaluate`.
     """
     least = 0 if role is Role.POSITION else 1
     if vertices < 1 or rows < least:

@@ -22,6 +22,7 @@ from ...backends.cpu.executor import SMALL, Plan
 from ...checks import is_number
 from ...collisions.contacts import Contacts
 from ...constraints import ConstraintGroup
+from ...constraints.kernels.local import no_projection
 from ...energy.system import System
 from ...errors import InputError
 from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver, refuse_terms
@@ -31,7 +32,6 @@ from .kernels.positional import (
     any_kernel,
     fast_kernel,
     load_positions,
-    no_projection,
     store_positions,
     watch_violation,
 )

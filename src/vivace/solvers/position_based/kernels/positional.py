@@ -32,7 +32,7 @@ from ....backends.cpu.arguments import GRAIN, doubles, floats, ints, phase_kerne
 from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ....backends.cpu.templates import cacheable, specialised
-from ....constraints.kernels.gradients import xyz4
+from ....backends.cpu.vectors import xyz4
 from ...kernels.vectors import record
 from .positional_wide import WIDE
 
@@ -324,11 +324,6 @@ def _evaluated_value(c, vertices, operator, parameters, q, x, z, p, g):
         for d in range(3):
             x[k, d] = q[vertices[c * VERTICES + k], d]
     return np.float32(evaluate(x, parameters[c * PARAMETERS : (c + 1) * PARAMETERS], g))
-
-
-def no_projection(z, parameters, p):
-    """Quadratic constraints: p = 0."""
-    p[:] = np.float32(0.0)
 
 
 # --- around the constraints ---------------------------------------------------------------------------------------
