@@ -130,7 +130,7 @@ def garment(n: int) -> Model:
         halves.append(Mesh.from_triangles(points, sheet.triangles))
     model = Model.of(mesh.join(halves), Cloth(0.2, 1e4, 1e-4), air=0.5)
     sides = np.concatenate([sheet.select("left"), sheet.select("right")])
-    model = model.constrain("weld", np.column_stack([sides, sides + sheet.n_vertices]), model.firm / 30.0)
+    model = model.constrain("weld", np.column_stack([sides, sides + sheet.n_vertices]), model.pin_stiffness / 30.0)
     top = sheet.select("top")
     return model.pin(np.concatenate([top, top + sheet.n_vertices]))
 

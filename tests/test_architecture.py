@@ -18,6 +18,7 @@ LAYERS = [
     ("backends",),
     ("mesh", "colouring", "constraints"),
     ("collisions",),
+    ("terms",),
     ("model",),
     ("energy",),
     ("solvers",),

@@ -14,7 +14,7 @@ from typing import Any as _Any
 from . import collisions, deprecation, mesh
 from ._version import __version__
 from .constraints import CONSTRAINTS, Prepared, Role, constraint
-from .energy import Frame, System
+from .energy import Blocks, ElementTerm, Frame, System, Term
 from .errors import (
     FileError,
     InputError,
@@ -32,9 +32,11 @@ __all__ = [
     "MATERIALS",
     "SCENES",
     "SOLVERS",
+    "Blocks",
     "Budget",
     "Cloth",
     "Deadline",
+    "ElementTerm",
     "FileError",
     "Frame",
     "InputError",
@@ -52,6 +54,7 @@ __all__ = [
     "Solver",
     "State",
     "System",
+    "Term",
     "UnknownNameError",
     "VivaceError",
     "Wire",

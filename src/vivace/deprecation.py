@@ -19,12 +19,12 @@ def warn(old: str, new: str) -> None:
     warnings.warn(f"{old} is now {new}; the old name goes with the next release", DeprecationWarning, stacklevel=3)
 
 
-def renamed(old: str, new: Callable) -> Any:
-    """A function or method under its old name."""
+def renamed(old: str, new: Callable, name: str) -> Any:
+    """A function or method under its old name; `name`: the new one."""
 
     @wraps(new)
     def call(*args: Any, **options: Any) -> Any:
-        warn(old, new.__qualname__)
+        warn(old, name)
         return new(*args, **options)
 
     return call

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from vivace import InputError
-from vivace.collisions.collider_contacts import Contacts, Walls, penetration
+from vivace.collisions.collider_contacts import ColliderSearch, penetration
 from vivace.collisions.colliders import Box, Capsule, Collider, Plane, Sphere
+from vivace.collisions.contacts import ContactList
 from vivace.collisions.furniture import armchair
 from vivace.collisions.kernels.distance import may_enter
 from vivace.collisions.sampled import Sampled
@@ -50,16 +51,16 @@ def nearest_on_way(collider: Collider, q: np.ndarray, s: np.ndarray, points: int
     return least
 
 
-def heights(found: Contacts, x: np.ndarray) -> np.ndarray:
+def heights(found: ContactList, x: np.ndarray) -> np.ndarray:
     """n . x - offset of each contact for the positions x of its vertex."""
     planes = found.planes.astype(float)
-    return (planes[:, :3] * x[found.vertices, :3]).sum(axis=1) - planes[:, 3]
+    return (planes[:, :3] * x[found.corners, :3]).sum(axis=1) - planes[:, 3]
 
 
 @each_collider
 def test_nothing_tunnels(collider):
     q, s = flights(3000, 0)
-    found = Walls([collider], THICKNESS).find(q, s)
+    found = ColliderSearch([collider], THICKNESS).find(q, s)
     start, end = collider.distance(q[:, :3]), collider.distance(s[:, :3])
     meets = nearest_on_way(collider, q, s) < THICKNESS
     outside = start > THICKNESS
@@ -67,9 +68,9 @@ def test_nothing_tunnels(collider):
     # a vertex that passes through the collider and is free again at its end is the hard case
     if not isinstance(collider, Plane):
         assert (meets & outside & (end > THICKNESS)).sum() > 10
-    assert set(np.flatnonzero(meets)) <= set(found.vertices)
+    assert set(np.flatnonzero(meets)) <= set(found.corners)
     # The plane separates: q before it, but for the hundredth of the thickness that the walk goes too far, s behind it.
-    hit = np.isin(found.vertices, np.flatnonzero(meets & outside))
+    hit = np.isin(found.corners, np.flatnonzero(meets & outside))
     assert (heights(found, q)[hit] > -0.01 * THICKNESS - SLACK).all()
     assert (heights(found, s)[hit] < SLACK).all()
 
@@ -78,7 +79,7 @@ def test_nothing_tunnels(collider):
 def test_planes_are_tangents(collider):
     """All of a convex collider lies behind n . x = offset - thickness, and some of it on that plane."""
     q, s = flights(1000, 1)
-    found = Walls([collider], THICKNESS).find(q, s)
+    found = ColliderSearch([collider], THICKNESS).find(q, s)
     np.testing.assert_allclose(np.linalg.norm(found.planes[:, :3], axis=1), 1, atol=1e-6)
     if isinstance(collider, Plane):
         np.testing.assert_allclose(found.planes[:, :3] - collider.normal, 0, atol=1e-7)
@@ -94,18 +95,18 @@ def test_planes_are_tangents(collider):
 def test_far_vertices_have_none_and_near_ones_do(collider):
     """In reach at the end of a way: thickness + max(thickness, half the way)."""
     q, s = flights(3000, 2, long=0.2)
-    found = Walls([collider], THICKNESS).find(q, s)
+    found = ColliderSearch([collider], THICKNESS).find(q, s)
     length = np.linalg.norm((s - q).astype(float), axis=1)
     reach = THICKNESS + np.maximum(THICKNESS, 0.5 * length)
     end = collider.distance(s[:, :3])
     least = nearest_on_way(collider, q, s, 500)
     wanted = (least < THICKNESS) | (end < reach - SLACK)
-    assert set(np.flatnonzero(wanted)) <= set(found.vertices)
+    assert set(np.flatnonzero(wanted)) <= set(found.corners)
     unwanted = (least > THICKNESS + 1e-3) & (end > reach + SLACK)
     assert unwanted.sum() > 100
-    assert not set(np.flatnonzero(unwanted)) & set(found.vertices)
+    assert not set(np.flatnonzero(unwanted)) & set(found.corners)
     # A way that touches nothing lies before its plane as a whole.
-    free = np.isin(found.vertices, np.flatnonzero(least > THICKNESS))
+    free = np.isin(found.corners, np.flatnonzero(least > THICKNESS))
     assert (heights(found, q)[free] > -1e-4).all()
     assert (heights(found, s)[free] > -1e-4).all()
 
@@ -114,8 +115,8 @@ def test_who_starts_in_contact_keeps_the_side_it_is_on():
     top = Box((0, -0.01, 0), (0.5, 0.01, 0.5))
     q = as_rows(np.array([[0, 0.003, 0], [0, -0.003, 0], [0, -0.018, 0], [0, -0.023, 0], [0.1, -0.009, 0]]))
     s = as_rows(np.array([[0, -1.0, 0], [0, -1.0, 0], [0, 1.0, 0], [0, 1.0, 0], [0.1, -0.012, 0]]))
-    found = Walls([top], THICKNESS).find(q, s)
-    np.testing.assert_array_equal(found.vertices, np.arange(5))
+    found = ColliderSearch([top], THICKNESS).find(q, s)
+    np.testing.assert_array_equal(found.corners, np.arange(5))
     np.testing.assert_allclose(found.planes[:, 1], [1, 1, -1, -1, -1])  # the last is lost: it goes the shorter way
     np.testing.assert_allclose(found.planes[:, 3], [THICKNESS, THICKNESS, *[0.02 + THICKNESS] * 3], atol=1e-7)
 
@@ -126,18 +127,20 @@ def test_a_face_gives_every_vertex_the_same_bits(collider):
     rng = np.random.default_rng(3)
     q = as_rows(np.column_stack([rng.uniform(-1, 1, 500), rng.uniform(0.301, 0.32, 500), rng.uniform(-1, 1, 500)]))
     s = as_rows(q[:, :3] - [0, 0.05, 0] + rng.normal(0, 0.01, (500, 3)))
-    found = Walls([collider], THICKNESS).find(q, s)
+    found = ColliderSearch([collider], THICKNESS).find(q, s)
     assert len(found) == 500
     assert len(np.unique(found.planes, axis=0)) == 1
     np.testing.assert_allclose(found.planes[0], [0, 1, 0, 0.304], atol=1e-7)
 
 
 def test_a_corner_gives_a_plane_for_each_collider():
-    walls = Walls([Plane(), Plane(normal=(1, 0, 0), friction=0.9), Plane((0, -5, 0))], THICKNESS, friction=(0.5, 0.2))
+    walls = ColliderSearch(
+        [Plane(), Plane(normal=(1, 0, 0), friction=0.9), Plane((0, -5, 0))], THICKNESS, friction=(0.5, 0.2)
+    )
     q, s = as_rows(np.array([[1.0, 1, 1], [0.01, 0.01, 0]])), as_rows(np.array([[1.0, 1, 1], [-0.01, -0.01, 0]]))
     found = walls.find(q, s, threads=1)
-    np.testing.assert_array_equal(found.vertices, [1, 1])
-    np.testing.assert_array_equal(found.colliders, [0, 1])
+    np.testing.assert_array_equal(found.corners, [1, 1])
+    np.testing.assert_array_equal(found.second, [0, 1])
     np.testing.assert_allclose(found.friction, [[0.5, 0.2], [0.9, 0.9]], atol=1e-7)
     np.testing.assert_allclose(found.planes, [[0, 1, 0, THICKNESS], [1, 0, 0, THICKNESS]], atol=1e-9)
 
@@ -154,12 +157,12 @@ def ring() -> Sampled:
 def test_nothing_tunnels_through_samples(ring):
     """A torus is not convex: a tangent plane may cut off another part of it, but never q, nor may it let s pass."""
     q, s = flights(3000, 4)
-    found = Walls([ring], THICKNESS).find(q, s)
+    found = ColliderSearch([ring], THICKNESS).find(q, s)
     meets = nearest_on_way(ring, q, s) < 0
     outside = ring.distance(q[:, :3]) > THICKNESS
     assert (meets & outside & (ring.distance(s[:, :3]) > THICKNESS)).sum() > 100
-    assert set(np.flatnonzero(meets)) <= set(found.vertices)
-    hit = np.isin(found.vertices, np.flatnonzero(meets & outside))
+    assert set(np.flatnonzero(meets)) <= set(found.corners)
+    hit = np.isin(found.corners, np.flatnonzero(meets & outside))
     assert (heights(found, s)[hit] < SLACK).mean() > 0.99  # the rest meet it twice, and first where they graze it
     assert (heights(found, q)[hit] > -0.02).mean() > 0.99  # within the spacing
 
@@ -170,8 +173,8 @@ def test_a_way_along_one_side_of_a_valley_does_not_end_below_its_floor(ring):
     inner = np.column_stack([np.cos(t), np.zeros(50), np.sin(t)])
     q, s = as_rows(0.199 * inner), as_rows(-0.3 * inner)
     assert (ring.distance(q[:, :3]) < 0.02).all()
-    found = Walls([ring], 0.02).find(q, s)
-    np.testing.assert_array_equal(found.vertices, np.arange(50))
+    found = ColliderSearch([ring], 0.02).find(q, s)
+    np.testing.assert_array_equal(found.corners, np.arange(50))
     assert (heights(found, s) < 0).all()
     assert (heights(found, q) > 0).all()
 
@@ -180,27 +183,27 @@ def test_a_way_along_one_side_of_a_valley_does_not_end_below_its_floor(ring):
 
 
 def test_threads_do_not_change_a_bit(ring):
-    walls = Walls([*armchair(), Plane(), ring], THICKNESS)
+    walls = ColliderSearch([*armchair(), Plane(), ring], THICKNESS)
     q, s = flights(5000, 5)
     q[:, 1] += 0.4
     s[:, 1] += 0.4
     reference = walls.find(q, s, threads=1)
     assert len(reference) > 2000
-    order = reference.vertices.astype(np.int64) * 100 + reference.colliders
+    order = reference.corners.astype(np.int64) * 100 + reference.second
     assert (np.diff(order) > 0).all()
     for threads in (2, 3, 7):
         for twin in (walls.find(q, s, threads), copy.deepcopy(walls).find(q, s, threads)):
-            for name in ("vertices", "planes", "friction", "colliders"):
+            for name in ("vertices", "planes", "friction", "ids"):
                 assert getattr(twin, name).tobytes() == getattr(reference, name).tobytes()
 
 
 def test_contacts_follow_the_arrays_and_do_not_change_later():
-    walls = Walls([Plane()], THICKNESS)
+    walls = ColliderSearch([Plane()], THICKNESS)
     q, s = as_rows(np.ones((700, 3))), as_rows(np.ones((700, 3)))
     assert len(walls.find(q, s)) == 0
     s[300:, 1] = -1
     first = walls.find(q, s)
-    np.testing.assert_array_equal(first.vertices, np.arange(300, 700))
+    np.testing.assert_array_equal(first.corners, np.arange(300, 700))
     s[:] = 1
     assert len(walls.find(q, s)) == 0
     assert len(first) == 400
@@ -210,12 +213,12 @@ def test_contacts_follow_the_arrays_and_do_not_change_later():
 
 def test_nothing_to_do_and_nothing_sensible_to_do():
     q = as_rows(np.zeros((3, 3)))
-    assert len(Walls([], THICKNESS).find(q, q)) == 0
-    assert len(Walls([Plane()], THICKNESS).find(q[:0], q[:0])) == 0
+    assert len(ColliderSearch([], THICKNESS).find(q, q)) == 0
+    assert len(ColliderSearch([Plane()], THICKNESS).find(q[:0], q[:0])) == 0
     s = q.copy()
     s[0, 0], s[1, 2] = np.nan, np.inf
-    np.testing.assert_array_equal(Walls([Plane(), *armchair()], THICKNESS).find(q, s).vertices, [2])
-    still = Walls([COLLIDERS["sphere"]], THICKNESS).find(q, q)
+    np.testing.assert_array_equal(ColliderSearch([Plane(), *armchair()], THICKNESS).find(q, s).corners, [2])
+    still = ColliderSearch([COLLIDERS["sphere"]], THICKNESS).find(q, q)
     assert len(still) == 3
     assert np.isfinite(still.planes).all()
 
@@ -230,17 +233,17 @@ def test_penetration_is_the_deepest():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda q: Walls(Plane()), "must be a list"),
-        (lambda q: Walls(["plane"]), "collider 0 must be a Plane"),
-        (lambda q: Walls([Plane()], thickness=0), "thickness must be a positive"),
-        (lambda q: Walls([Plane()], thickness=float("nan")), "thickness must be a positive"),
-        (lambda q: Walls([Plane()], friction=None), "friction must be"),
-        (lambda q: Walls([Plane()], friction=(0.1, 0.2)), "static >= kinetic"),
-        (lambda q: Walls([Plane()]).find(q.astype(float), q), "q must be an"),
-        (lambda q: Walls([Plane()]).find(q, q[:, :3]), "s must be an"),
-        (lambda q: Walls([Plane()]).find(q, q[:2]), "the same shape"),
-        (lambda q: Walls([Plane()]).find(q[::2], q[::2]), "C-contiguous"),
-        (lambda q: Walls([Plane()]).find(q, q, threads=0), "threads must be"),
+        (lambda q: ColliderSearch(Plane()), "must be a list"),
+        (lambda q: ColliderSearch(["plane"]), "collider 0 must be a Plane"),
+        (lambda q: ColliderSearch([Plane()], thickness=0), "thickness must be a positive"),
+        (lambda q: ColliderSearch([Plane()], thickness=float("nan")), "thickness must be a positive"),
+        (lambda q: ColliderSearch([Plane()], friction=None), "friction must be"),
+        (lambda q: ColliderSearch([Plane()], friction=(0.1, 0.2)), "static >= kinetic"),
+        (lambda q: ColliderSearch([Plane()]).find(q.astype(float), q), "q must be an"),
+        (lambda q: ColliderSearch([Plane()]).find(q, q[:, :3]), "s must be an"),
+        (lambda q: ColliderSearch([Plane()]).find(q, q[:2]), "the same shape"),
+        (lambda q: ColliderSearch([Plane()]).find(q[::2], q[::2]), "C-contiguous"),
+        (lambda q: ColliderSearch([Plane()]).find(q, q, threads=0), "threads must be"),
     ],
 )
 def test_bad_values_are_refused(make, message):
@@ -259,7 +262,7 @@ def test_nothing_that_was_outside_ends_inside(collider):
     outside = collider.distance(q[:, :3].astype(float)) > THICKNESS
     wanted = x.copy()
     least = nearest_on_way(collider, q, x)
-    count = Walls([collider], THICKNESS).keep_out(q, x, nobody, 0.25 * THICKNESS)
+    count = ColliderSearch([collider], THICKNESS).keep_out(q, x, nobody, 0.25 * THICKNESS)
     moved = (x != wanted).any(axis=1)
     assert count == np.count_nonzero(moved)
     assert collider.distance(x[outside, :3].astype(float)).min() > -SLACK
@@ -272,7 +275,7 @@ def test_what_is_held_or_has_nothing_to_fear_is_left_alone():
     box, nobody = Box((0, 0, 0), (0.1, 0.1, 0.1)), np.zeros(3, bool)
     q = as_rows(np.array([[0, 0.2, 0], [0, 0.2, 0], [0, 0.104, 0]]))
     x = as_rows(np.array([[0, 0.0, 0], [0, 0.15, 0], [0.05, 0.104, 0]]))
-    before, walls = x.copy(), Walls([box, Plane((0, -1, 0))], THICKNESS)
+    before, walls = x.copy(), ColliderSearch([box, Plane((0, -1, 0))], THICKNESS)
     assert walls.keep_out(q, x, np.array([True, False, False]), 0.001) == 0
     np.testing.assert_array_equal(x, before)
     assert walls.keep_out(q, x, nobody, 0.001) == 1
@@ -282,7 +285,7 @@ def test_what_is_held_or_has_nothing_to_fear_is_left_alone():
 
 def test_what_is_inside_already_recovers_step_by_step():
     """By `recovery` at most, towards the nearest face."""
-    walls = Walls([Box((0, 0, 0), (0.5, 0.1, 0.5))], THICKNESS)
+    walls = ColliderSearch([Box((0, 0, 0), (0.5, 0.1, 0.5))], THICKNESS)
     q = as_rows(np.array([[0.0, 0.05, 0.0]]))
     for _ in range(3):
         x = q.copy()
@@ -296,7 +299,7 @@ def test_may_enter_against_numpy(seed):
     """Boxes around ways that overlap bounds, and ends below planes."""
     q, x = flights(500, seed)
     held = np.random.default_rng(seed).random(500) < 0.2
-    walls = Walls([COLLIDERS["rounded"], COLLIDERS["wire"], COLLIDERS["plane"]], THICKNESS)
+    walls = ColliderSearch([COLLIDERS["rounded"], COLLIDERS["wire"], COLLIDERS["plane"]], THICKNESS)
     low, high = np.minimum(q, x)[:, :3], np.maximum(q, x)[:, :3]
     expected = np.zeros(500, bool)
     for bounds in walls._bounds[:2]:

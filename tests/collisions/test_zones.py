@@ -7,7 +7,7 @@ import pytest
 
 import vivace as vv
 from vivace.collisions import Plane, crossings
-from vivace.collisions.contacts import Contacts, WallContacts
+from vivace.collisions.contacts import ContactList, Contacts, feature_ids
 from vivace.collisions.impact_zones import Guard
 from vivace.scenes import make_scene
 
@@ -85,7 +85,15 @@ def test_a_wall_is_no_way_out(sheets, guard):
     x[64:, 1] -= 0.1
     lower = np.arange(64, dtype=np.int32)
     planes = np.tile(np.array([0, 1, 0, 0], np.float32), (64, 1))
-    contacts = Contacts(walls=WallContacts(lower, planes, np.zeros((64, 2), np.float32)))
+    contacts = Contacts(
+        ContactList(
+            lower[:, None],
+            np.ones((64, 1), np.float32),
+            planes,
+            np.zeros((64, 2), np.float32),
+            feature_ids(lower, 0 * lower),
+        )
+    )
     guard.keep_apart(q, x, contacts, nobody(sheets), 2)
     assert len(crossings(x, sheets.triangles)[0]) == 0
     assert x[:64, 1].min() >= -1e-6

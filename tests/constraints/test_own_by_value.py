@@ -156,12 +156,13 @@ def test_projective_solvers_refuse_constraints_by_value(solver, name):
 
 
 def test_newton_asks_for_the_energy_and_takes_them():
-    """Its Hessian does not know them, but every step lowers ε, which does: ∇ε falls to float32's 1e-7 m x stiffness."""
+    """They are part of its Hessian: ten iterations are as good as a hundred, ∇ε at float32's 1e-7 m x stiffness."""
     model = vv.Model.of(vv.mesh.cube(2, side=0.5), vv.Jelly(stretch=1e3, volume=1e4)).pin([0])
     gradients = []
     for iterations in (1, 10, 100):
         sim = vv.Simulation(model, solver="newton", budget=vv.Budget(iterations=iterations), threads=1)
         sim.velocities = np.random.default_rng(0).normal(size=(model.n, 3))
         gradients.append(sim.step().gradient)
-    assert gradients[0] > 10 * gradients[1] > 10 * gradients[2]
+    assert gradients[0] > 10 * gradients[1]
+    assert gradients[1] <= 2 * gradients[2]
     assert gradients[2] < 1e-6 * 30e3

@@ -7,9 +7,11 @@ import scipy.sparse as sp
 from energy.test_equations import MODELS
 from vivace import Cloth, Model, Prepared, Role, Solid, System, constraint, mesh
 from vivace.constraints import CONSTRAINTS
-from vivace.energy import hessian as module
-from vivace.energy.hessian import Hessian, clamped, projected_curvature, spring_curvature
-from vivace.energy.kernels.curvature import add_curvature
+from vivace.energy.hessian import Hessian
+from vivace.terms import curvature
+from vivace.terms import term as terms
+from vivace.terms.curvature import clamped, projected_curvature, spring_curvature
+from vivace.terms.kernels.curvature import add_curvature
 
 H = 1 / 50
 
@@ -90,7 +92,7 @@ def test_hessian_is_the_derivative_of_the_gradient(name):
 
 
 def unclamped(monkeypatch):
-    monkeypatch.setattr(module, "clamped", lambda c: 0.5 * (c + np.swapaxes(c, 1, 2)))
+    monkeypatch.setattr(curvature, "clamped", lambda c: 0.5 * (c + np.swapaxes(c, 1, 2)))
 
 
 def test_volumes_without_clamping_are_the_derivative_too(monkeypatch):
@@ -157,7 +159,7 @@ def test_clamping():
 def test_blocks_do_not_change_a_bit(monkeypatch):
     system, q = swollen("everything")
     whole = Hessian(system)(q)
-    monkeypatch.setattr(module, "BLOCK", 7)
+    monkeypatch.setattr(terms, "BLOCK", 7)
     np.testing.assert_array_equal(Hessian(system)(q).data, whole.data)
 
 

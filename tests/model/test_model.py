@@ -175,8 +175,8 @@ def test_stiffened(cloth, factor):
         assert mine.vertices is theirs.vertices
         assert mine.operator is theirs.operator
         assert not mine.weights.flags.writeable
-    assert other.firm == pytest.approx(factor * model.firm, rel=1e-12)
-    assert other.groups[-1].weights[0] >= 0.999 * other.firm
+    assert other.pin_stiffness == pytest.approx(factor * model.pin_stiffness, rel=1e-12)
+    assert other.groups[-1].weights[0] >= 0.999 * other.pin_stiffness
 
 
 def test_stiffened_by_one_is_itself(cloth):

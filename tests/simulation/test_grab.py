@@ -124,14 +124,14 @@ def test_grabbing_does_not_undo_what_was_set(sim):
     sim.targets = moved
     v = rng.normal(size=(25, 3)).astype(np.float32)
     sim.velocities = v
-    q, forces = sim.positions, sim._acceleration.copy()
+    q, forces = sim.positions, sim._motion.acceleration.copy()
     for change in (lambda: sim.grab(12), lambda: sim.grab(13, (0, 0, 0)), lambda: sim.release(12), sim.release):
         change()
         np.testing.assert_array_equal(sim.gravity, [0, -1.62, 0])
         np.testing.assert_array_equal(sim.targets[:5], moved)
         np.testing.assert_array_equal(sim.velocities, v)
         np.testing.assert_array_equal(sim.positions, q)
-        np.testing.assert_array_equal(sim._acceleration, forces)
+        np.testing.assert_array_equal(sim._motion.acceleration, forces)
 
 
 def test_a_grab_that_ends_at_once_changes_nothing(sim):
@@ -211,15 +211,15 @@ def test_exchange_keeps_what_was_set(sim):
     sim.targets = sim.targets + 0.1
     home = sim.targets
     sim.grab([12, 2], [[0, 1, 0], [0, 1, -0.5]])
-    q, targets, force = sim.positions, sim.targets, sim._acceleration.copy()
+    q, targets, force = sim.positions, sim.targets, sim._motion.acceleration.copy()
     new = base.stiffened(2.0)
     sim.replace_model(new)
     assert sim.grabbed == (12, 2)
     assert sim.model.pinned.tolist() == [0, 1, 2, 3, 4, 12]
-    assert sim.model.groups[-1].weights[0] == new.firm
+    assert sim.model.groups[-1].weights[0] == new.pin_stiffness
     np.testing.assert_array_equal(sim.targets, targets)
     np.testing.assert_array_equal(sim.gravity, [0, -1.62, 0])
-    np.testing.assert_array_equal(sim._acceleration, force)
+    np.testing.assert_array_equal(sim._motion.acceleration, force)
     np.testing.assert_array_equal(sim.positions, q)
     sim.step()
     sim.release()

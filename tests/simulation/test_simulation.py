@@ -157,9 +157,9 @@ def test_frame_is_the_problem_of_that_step(sim):
     np.testing.assert_array_equal(frame.start[sim.model.pinned], begin)
     free = np.setdiff1d(np.arange(sim.model.n), sim.model.pinned)
     h = sim.system.h
-    glide = 1 / (1 + sim.model.air * h)
+    air_factor = 1 / (1 + sim.model.air * h)
     np.testing.assert_allclose(
-        frame.s[free], (q + glide * (h * v + h**2 * sim.model.gravity))[free], rtol=0, atol=8 * U
+        frame.s[free], (q + air_factor * (h * v + h**2 * sim.model.gravity))[free], rtol=0, atol=8 * U
     )
 
 

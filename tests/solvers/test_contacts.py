@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from solvers.contact_lists import colliders_of
 from vivace import Budget, Cloth, InputError, Jelly, Model, Simulation, Solid, mesh
 from vivace.collisions.collider_contacts import penetration
 from vivace.collisions.colliders import Box, Plane, Sphere
-from vivace.collisions.contacts import Contacts, PairContacts, WallContacts
+from vivace.collisions.contacts import ContactList, feature_ids
 from vivace.collisions.crossings import crossings
 from vivace.colouring import is_valid_constraint_colouring
 from vivace.solvers import make_solver
@@ -239,9 +240,9 @@ def touching_step(solver):
     moved = model.mesh.vertices.copy()
     moved[49:, 1] = 0.003
     sim.positions = moved
-    contacts = sim._detector.find(sim._q, sim._q, 1)
-    assert len(contacts.pairs) > 50
-    return sim, free, contacts.pairs, sim.step()
+    contacts = sim._detector.find(sim._motion.q, sim._motion.q, 1)
+    assert len(contacts.surfaces) > 50
+    return sim, free, contacts.surfaces, sim.step()
 
 
 def test_vertices_of_a_contact_get_different_colours():
@@ -294,12 +295,13 @@ def test_threads_do_not_change_a_bit_with_contacts(solver):
 
 
 def test_contacts_of_a_vertex_stand_together():
-    walls = WallContacts(np.array([1, 1, 4, 7, 7, 7], np.int32))
+    walls = colliders_of(np.array([1, 1, 4, 7, 7, 7], np.int32))
     np.testing.assert_array_equal(walls.starts, [0, 2, 3, 6])
-    np.testing.assert_array_equal(WallContacts().starts, [0])
+    np.testing.assert_array_equal(ContactList.none(1).starts, [0])
     assert len(Contacts()) == 0
 
 
 def test_couples_are_all_pairs_of_a_contact():
-    pairs = PairContacts(np.array([[3, 1, 4, 5]], np.int32), *(np.zeros((1, 4), np.float32) for _ in range(2)))
+    zeros = np.zeros((1, 4), np.float32)
+    pairs = ContactList(np.array([[3, 1, 4, 5]], np.int32), zeros, zeros, zeros[:, :2], feature_ids([3], [0]))
     assert {tuple(sorted(pair)) for pair in pairs.couples.tolist()} == {(1, 3), (3, 4), (3, 5), (1, 4), (1, 5), (4, 5)}

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from solvers.contact_lists import colliders_of
 from vivace import Budget, Cloth, Model, Simulation, mesh
 from vivace.collisions.colliders import Plane
-from vivace.collisions.contacts import Contacts, WallContacts
+from vivace.collisions.contacts import BITS, Contacts
 from vivace.energy.system import System
 
 POSITIONAL = ["pbd", "pbd-coloured", "pbd-jacobi", "pbd-vivace"]
@@ -102,7 +103,7 @@ def test_walls_remember_the_forces_that_hold(solver, load):
         sim.step()
     inner = sim.solver._solver if solver == "auto" else sim.solver
     keys, forces = inner.layout.contacts._held
-    np.testing.assert_array_equal(keys >> 32, np.arange(slope.model.n))
+    np.testing.assert_array_equal(keys >> BITS, np.arange(slope.model.n))
     weight = G * masses.sum()
     assert forces[:, 3].sum() == pytest.approx(weight * (np.cos(ANGLE) + load), rel=1e-4)
     np.testing.assert_allclose(
@@ -129,7 +130,7 @@ def test_remembered_forces_outlive_a_lack_of_room():
     slope = Slope("multigrid", 0.5)
     slope.run(20)
     layout = slope.sim.solver.layout
-    new = layout.with_room_for(Contacts(walls=WallContacts(np.zeros(9000, np.int32))))
+    new = layout.with_room_for(Contacts(colliders_of(np.zeros(9000, np.int32))))
     assert new.contacts.room > layout.contacts.room
     assert new.contacts._held is layout.contacts._held
     assert len(new.contacts._held[0]) == slope.model.n

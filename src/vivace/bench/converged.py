@@ -55,8 +55,11 @@ EVERY_S = 60.0  # between two saves of one that is not finished
 
 
 def is_solvable(scene: Scene) -> bool:
-    """Whether Newton's method can make its trajectory: it knows neither contacts nor wind."""
-    return has_minimum(scene) and not np.any(scene.wind)
+    """Whether Newton's method can make its trajectory: it knows neither contacts nor wind.
+
+    Nor are there trajectories of models with terms of their own: no digest tells one such term from another.
+    """
+    return has_minimum(scene) and not np.any(scene.wind) and not scene.model.terms
 
 
 def fine_steps(time_step: float) -> int:

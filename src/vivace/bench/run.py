@@ -36,6 +36,7 @@ class Run:
     sweeps: np.ndarray
     ms_per_sweep: np.ndarray
     stages: dict[str, float]  # median milliseconds
+    phases: dict[str, float]  # of the solve stage, by what was done in it
     errors: dict[int, float]  # frame -> relative error
     stretch: np.ndarray | None  # (frames, 3): mean, RMS and largest of the springs, see `bench.motion`
     finite: bool
@@ -77,6 +78,7 @@ class Run:
             "tets": len(self.sim.model.mesh.tets),
             "constraints": {g.kind.name: len(g) for g in self.sim.model.groups},
             "stages_ms_median": self.stages,
+            "phases_ms_median": self.phases,
             **self._touching(),
             "warm_up_s": self.warm_up_s,
             "settings": self.settings(),
@@ -162,7 +164,7 @@ def run(
     settle()
     chosen = set(sampled_frames(frames, error_samples))
     sampled: dict[int, Report] = {}
-    reports: list[tuple[float, int, float, dict[str, float]]] = []
+    reports: list[tuple[float, int, float, dict[str, float], dict[str, float]]] = []
     trace: dict[str, list[int]] = {"contacts": [], "colours": [], "corrected": []}
     drawn: list[Stretch] = []
     positions, velocities = list[np.ndarray](), list[np.ndarray]()
@@ -173,7 +175,7 @@ def run(
         report = sim.step()
         if report.note:
             notes[report.note] = notes.get(report.note, 0) + 1
-        reports.append((report.ms, report.sweeps, report.ms_per_sweep, dict(report.stages)))
+        reports.append((report.ms, report.sweeps, report.ms_per_sweep, dict(report.stages), dict(report.phases)))
         for name, values in trace.items():
             values.append(getattr(report, name) or 0)
         finite = finite and report.finite
@@ -196,10 +198,11 @@ def run(
             errors[k] = error
             gradients[k] = relative_gradient(report.system, report.frame, report.positions.astype(np.float64))
         tell("measuring the error", done, len(sampled))
-    ms, sweeps, per_sweep, stages = zip(*reports, strict=True)
+    ms, sweeps, per_sweep, stages, phases = zip(*reports, strict=True)
     return Run(
         *(scene, sim, np.array(ms), np.array(sweeps), np.array(per_sweep)),
         {name: median([s[name] for s in stages]) or 0.0 for name in stages[0]},
+        {name: median([p.get(name, 0.0) for p in phases]) or 0.0 for name in phases[-1]},
         *(errors, np.array(drawn) if drawn else None, finite, warm_up_s, positions),
         gradients=gradients,
         notes=notes,

@@ -117,6 +117,8 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
     )
     stages = "  ".join(f"{name} {ms:.3f}" for name, ms in result.stages.items())
     out.print(f"median ms by stage: {stages}; warm-up {result.warm_up_s:.1f} s")
+    phases = "  ".join(f"{name} {ms:.3f}" for name, ms in result.phases.items())
+    out.print(f"of solve: {phases}", soft_wrap=True)
     if "contacts_median" in summary:
         out.print(
             f"contacts: median {summary['contacts_median']:.0f}, at most {summary['contacts_most']}; colours "

@@ -12,6 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from ..backends.cpu.compiling import compilation
+
 out = Console(highlight=False, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
@@ -20,7 +22,10 @@ BARS = 8  # a comparison has dozens of kinds of work, and a screen has few lines
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Callable[[str, int, int | None], None]]:
-    """A function (what, done, total) that draws one bar for each kind of work, the last few of them."""
+    """A function (what, done, total) that draws one bar for each kind of work, the last few of them.
+
+    What has to be compiled has a line of its own: the first run of a scene may wait a minute for it.
+    """
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=quiet, transient=False) as bars:
         tasks: dict[str, TaskID] = {}
@@ -28,11 +33,17 @@ def progress(quiet: bool = False) -> Iterator[Callable[[str, int, int | None], N
         def tell(what: str, done: int, total: int | None) -> None:
             if what not in tasks:
                 if len(tasks) == BARS:
-                    bars.remove_task(tasks.pop(next(iter(tasks))))
+                    bars.remove_task(tasks.pop(next(name for name in tasks if name)))
                 tasks[what] = bars.add_task(what, total=total)
             bars.update(tasks[what], completed=done, total=total)
 
-        yield tell
+        def compiling(name: str) -> None:
+            if "" not in tasks:
+                tasks[""] = bars.add_task("", total=None)
+            bars.update(tasks[""], advance=1, description=f"compiling for this machine, once: {name}")
+
+        with compilation(compiling):
+            yield tell
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

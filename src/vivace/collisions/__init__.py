@@ -7,10 +7,14 @@
     sim = vv.Simulation(model, solver="pbd-coloured", time_step=1 / 60)  # sim.step() now keeps them apart
     penetration(things, sim.positions).max()  # m: how deep the deepest vertex is
 
-`Walls` and `Surfaces` are the searches behind it, for use without a simulation; `crossings` finds what went through.
+`ColliderSearch` and `Surfaces` are the searches behind it, for use without a simulation; `crossings` finds what went
+through.
 """
 
-from .collider_contacts import Walls, penetration
+from typing import Any
+
+from ..deprecation import warn
+from .collider_contacts import ColliderSearch, penetration
 from .colliders import Box, Capsule, Collider, Plane, Sphere
 from .crossings import crossings
 from .furniture import armchair, table, tube
@@ -22,15 +26,22 @@ __all__ = [
     "Box",
     "Capsule",
     "Collider",
+    "ColliderSearch",
     "Collisions",
     "Plane",
     "Sampled",
     "Sphere",
     "Surfaces",
-    "Walls",
     "armchair",
     "crossings",
     "penetration",
     "table",
     "tube",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Walls":
+        warn("vivace.collisions.Walls", "vivace.collisions.ColliderSearch")
+        return ColliderSearch
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

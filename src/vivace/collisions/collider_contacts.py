@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,34 +13,14 @@ from ..backends.cpu.executor import Plan, check_threads
 from ..checks import is_number
 from ..errors import InputError
 from .colliders import Collider, check_points, encode
+from .contacts import ContactList, feature_ids
 from .kernels import distance as kernels
 from .settings import as_friction
-
-
-@dataclass(frozen=True, eq=False)
-class Contacts:
-    """Vertices that must stay before planes: n . x >= offset. Sorted by vertex, then by collider.
-
-    Attributes:
-        vertices: (c,) int32 vertex numbers; one that several colliders meet appears as often.
-        planes: (c, 4) float32: the unit normal and the offset, which contains the thickness, in m.
-        friction: (c, 2) float32: static and kinetic coefficient.
-        colliders: (c,) int32: which collider.
-    """
-
-    vertices: np.ndarray
-    planes: np.ndarray
-    friction: np.ndarray
-    colliders: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.vertices)
-
 
 FLOAT32 = 1e-3  # of the thickness: how deep rounding may leave a vertex
 
 
-class Walls:
+class ColliderSearch:
     """The search for contacts with colliders that do not move.
 
     A vertex that comes closer to a collider than the thickness, anywhere on the straight way from q to s, gets the
@@ -69,9 +48,9 @@ class Walls:
         self._friction = np.array(pairs, np.float32).reshape(-1, 2)
         self._search: tuple[tuple, Plan] | None = None  # what the last plan was made for, and the plan
         self._room: tuple[np.ndarray, ...] = ()
-        self._checking: Walls | None = None  # the same for `keep_out`, whose arrays are other ones
+        self._checking: ColliderSearch | None = None  # the same for `keep_out`, whose arrays are other ones
 
-    def find(self, q: np.ndarray, s: np.ndarray, threads: int | None = None) -> Contacts:
+    def find(self, q: np.ndarray, s: np.ndarray, threads: int | None = None) -> ContactList:
         """Return the contacts of vertices that go from q to s, the same for any number of threads.
 
         Args:
@@ -88,25 +67,28 @@ class Walls:
         if q.shape != s.shape:
             raise InputError(f"q and s must have the same shape, not {q.shape} and {s.shape}")
         if not self.colliders or not len(q):
-            return Contacts(*(np.zeros(shape, t) for shape, t in _shapes(0)))
+            return ContactList.none(1)
         self._searching(q, s, threads).run()
         planes, vertex, collider, counts = self._room
         starts = np.concatenate([[0], np.cumsum(counts)])
-        found = Contacts(*(np.empty(shape, t) for shape, t in _shapes(int(starts[-1]))))
-        if len(found):
+        c = int(starts[-1])
+        vertices, which = np.empty(c, np.int32), np.empty(c, np.int32)
+        found_planes, friction = np.empty((c, 4), np.float32), np.empty((c, 2), np.float32)
+        if c:
             arrays = {
                 "planes": planes,
                 "vertex": vertex,
                 "collider": collider,
                 "starts": starts,
                 "friction": self._friction,
-                "to_planes": found.planes,
-                "to_vertex": found.vertices,
-                "to_collider": found.colliders,
-                "to_friction": found.friction,
+                "to_planes": found_planes,
+                "to_vertex": vertices,
+                "to_collider": which,
+                "to_friction": friction,
             }
             Plan([Phase(kernels.gather, arrays, 0, len(q), grain=kernels.BLOCK)], threads).run()
-        return found
+        ones = np.ones((c, 1), np.float32)
+        return ContactList(vertices[:, None], ones, found_planes, friction, feature_ids(vertices, which))
 
     def keep_out(self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float) -> int:
         """Push vertices that would end inside a collider, after a way from q to x, back to where they met it.
@@ -124,8 +106,8 @@ class Walls:
         found = self._checking.find(q[some], x[some], 1)
         moved = np.zeros(len(some), bool)
         for collider in range(len(self.colliders)):
-            mine = found.colliders == collider
-            which, n = found.vertices[mine], found.planes[mine, :3]
+            mine = found.second == collider
+            which, n = found.vertices[mine, 0], found.planes[mine, :3]
             where = some[which]
             gap = np.minimum(found.planes[mine, 3], np.einsum("cx,cx->c", n, q[where, :3]) + np.float32(recovery))
             depth = gap - np.einsum("cx,cx->c", n, x[where, :3])
@@ -153,7 +135,12 @@ class Walls:
         return danger
 
     def __reduce__(self) -> tuple:
-        return Walls, (self.colliders, self.thickness, self.friction)  # a plan holds addresses; a copy makes its own
+        """A plan holds addresses: a copy makes its own."""
+        return ColliderSearch, (
+            self.colliders,
+            self.thickness,
+            self.friction,
+        )
 
     def _searching(self, q: np.ndarray, s: np.ndarray, threads: int) -> Plan:
         """Return the plan for these arrays: the last one, if it was for the same."""
@@ -181,11 +168,6 @@ class Walls:
             phase = Phase(kernels.search, arrays, 0, len(q), grain=kernels.BLOCK)
             self._search = key, Plan([phase], threads)
         return self._search[1]
-
-
-def _shapes(count: int) -> tuple[tuple[tuple[int, ...], type], ...]:
-    """Shapes and types of the arrays of that many contacts."""
-    return ((count,), np.int32), ((count, 4), np.float32), ((count, 2), np.float32), ((count,), np.int32)
 
 
 def penetration(colliders: Iterable[Collider], points: Any) -> np.ndarray:

@@ -1,4 +1,9 @@
-"""The contacts of one step, as solvers take them."""
+"""The contacts of one step, as all solvers take them.
+
+A contact is a plane over some vertices, n · Σ a_k x_k >= gap: of one vertex and a collider that does not move, or of
+four, a vertex and a triangle or two edges. It has a number that says which features touch, the same step after step:
+whoever wants to begin with the forces of the last step finds them by it.
+"""
 
 from __future__ import annotations
 
@@ -7,69 +12,95 @@ from functools import cached_property
 
 import numpy as np
 
+BITS = 31  # of the number of a feature; of two in an id, and one for which kind they are
+OF_EDGES = np.int64(1) << 62
 
-def _rows(count: int) -> np.ndarray:
-    return np.zeros((count, 4), np.float32)
+
+def feature_ids(first: np.ndarray, second: np.ndarray, *, edges: bool = False) -> np.ndarray:
+    """(c,) int64: vertex and collider, vertex and triangle, or edge and edge."""
+    own = (np.asarray(first, np.int64) << BITS) | np.asarray(second, np.int64)
+    return own | OF_EDGES if edges else own
 
 
 @dataclass(eq=False)
-class WallContacts:
-    """Vertices against colliders: n·x >= offset. Sorted by vertex."""
+class ContactList:
+    """Contacts over k vertices each.
 
-    vertices: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
-    planes: np.ndarray = field(default_factory=lambda: _rows(0))  # (c, 4) float32: n, offset
-    friction: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.float32))  # static, kinetic
-    colliders: np.ndarray | None = None  # (c,) int32, which one; None: one for all
+    vertices      (c, k) int32
+    coefficients  (c, k) float32, a: z = Σ a_k x_k is the way between the points that are closest (or the vertex itself)
+    planes        (c, 4) float32: unit normal n, and gap (m): the contact asks n · z >= gap
+    friction      (c, 2) float32: static and kinetic coefficient
+    ids           (c,) int64: which features touch, see `feature_ids`
+    """
+
+    vertices: np.ndarray
+    coefficients: np.ndarray
+    planes: np.ndarray
+    friction: np.ndarray
+    ids: np.ndarray
+
+    @classmethod
+    def none(cls, corners: int) -> ContactList:
+        """No contacts."""
+        none = np.zeros((0, corners), np.float32)
+        return ContactList(
+            none.astype(np.int32), none, np.zeros((0, 4), np.float32), none[:, :0], np.zeros(0, np.int64)
+        )
 
     def __len__(self) -> int:
         return len(self.vertices)
 
-    @cached_property
-    def keys(self) -> np.ndarray:
-        """(c,) int64: the same number, step after step, for a vertex and a collider; sorted."""
-        colliders = 0 if self.colliders is None else self.colliders
-        return (self.vertices.astype(np.int64) << 32) + colliders
+    @property
+    def corners(self) -> np.ndarray:
+        """All vertices one after the other, (c k,)."""
+        return self.vertices.ravel()
+
+    @property
+    def second(self) -> np.ndarray:
+        """The second of the features that touch, (c,): the number of the collider, triangle or edge."""
+        return (self.ids & ((1 << BITS) - 1)).astype(np.int32)
+
+    def ordered(self, order: np.ndarray) -> ContactList:
+        """The same, or some of them, in another order."""
+        parts = (self.vertices, self.coefficients, self.planes, self.friction, self.ids)
+        return ContactList(*(np.ascontiguousarray(part[order]) for part in parts))
+
+    def places_in(self, ids: np.ndarray) -> np.ndarray:
+        """Where each contact stood in the list with these ids, -1 for those that are new."""
+        order = np.argsort(ids, kind="stable")
+        at = np.minimum(np.searchsorted(ids, self.ids, sorter=order), max(len(ids) - 1, 0))
+        if not len(ids):
+            return np.full(len(self), -1)
+        return np.where(ids[order[at]] == self.ids, order[at], -1)
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where the contacts of each vertex begin, (touched + 1,)."""
-        first = np.flatnonzero(np.diff(self.vertices, prepend=-1))
-        return np.append(first, len(self.vertices)).astype(np.int32)
-
-
-@dataclass(eq=False)
-class PairContacts:
-    """Surfaces against surfaces: n·Σ a_k x_k >= gap, over four vertices (vertex and triangle, or edge and edge)."""
-
-    vertices: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int32))
-    coefficients: np.ndarray = field(default_factory=lambda: _rows(0))
-    planes: np.ndarray = field(default_factory=lambda: _rows(0))  # (c, 4) float32: n, gap
-    friction: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.float32))
-
-    def __len__(self) -> int:
-        return len(self.vertices)
-
-    def ordered(self, order: np.ndarray) -> PairContacts:
-        parts = (self.vertices, self.coefficients, self.planes, self.friction)
-        return PairContacts(*(np.ascontiguousarray(part[order]) for part in parts))
+        """Where the contacts of each first vertex begin, (touched + 1,), in a list that is sorted by it."""
+        first = np.flatnonzero(np.diff(self.vertices[:, 0], prepend=-1))
+        return np.append(first, len(self)).astype(np.int32)
 
     @property
     def couples(self) -> np.ndarray:
-        """The pairs of vertices that contacts make neighbours, (6 c, 2)."""
+        """The pairs of vertices that contacts over four make neighbours, (6 c, 2)."""
         corners = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
         return np.concatenate([self.vertices[:, pair] for pair in corners])
 
 
 @dataclass(eq=False)
 class Contacts:
-    """What the collide stage found. `recovery`: how fast gaps that were violated already are restored (m a step)."""
+    """What the collide stage found.
 
-    walls: WallContacts = field(default_factory=WallContacts)
-    pairs: PairContacts = field(default_factory=PairContacts)
+    colliders  vertices against colliders, sorted by vertex and then by collider
+    surfaces   surfaces against surfaces, over four vertices
+    recovery   how fast gaps that were violated already are restored (m a step)
+    """
+
+    colliders: ContactList = field(default_factory=lambda: ContactList.none(1))
+    surfaces: ContactList = field(default_factory=lambda: ContactList.none(4))
     recovery: float = 0.001
 
     def __len__(self) -> int:
-        return len(self.walls) + len(self.pairs)
+        return len(self.colliders) + len(self.surfaces)
 
 
 NONE = Contacts()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..mesh import Mesh
-from .collider_contacts import Walls
-from .contacts import Contacts, PairContacts, WallContacts
+from .collider_contacts import ColliderSearch
+from .contacts import NONE, Contacts
 from .impact_zones import Guard
 from .kernels.sleep import fall_asleep
 from .settings import Collisions
@@ -21,32 +21,32 @@ class Detector:
 
     def __init__(self, mesh: Mesh, settings: Collisions, masses: np.ndarray):
         self.settings = settings
-        self._walls = Walls(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
+        self._colliders = (
+            ColliderSearch(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
+        )
         touching = settings.itself and len(mesh.triangles) > 0
         self._surfaces = Surfaces(mesh.vertices, mesh.triangles, settings.thickness) if touching else None
         self._guard = Guard(mesh, settings.thickness, masses) if touching and settings.guard else None
 
     def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
         """Contacts of vertices that go from q to s (n, 4)."""
-        walls, pairs = WallContacts(), PairContacts()
+        colliders, surfaces = NONE.colliders, NONE.surfaces
         if not (np.isfinite(q).all() and np.isfinite(s).all()):  # lost already; the report says so
             return Contacts()
-        if self._walls is not None:
-            wall = self._walls.find(q, s, threads)
-            walls = WallContacts(wall.vertices, wall.planes, wall.friction, wall.colliders)
+        if self._colliders is not None:
+            colliders = self._colliders.find(q, s, threads)
         if self._surfaces is not None:
-            pair = self._surfaces.find(q, s, threads)
-            friction = np.tile(np.array(self.settings.friction, np.float32), (len(pair.vertices), 1))
-            pairs = PairContacts(pair.vertices, pair.coefficients, pair.planes, friction)
-        return Contacts(walls, pairs, RECOVERY * self.settings.thickness)
+            surfaces = self._surfaces.find(q, s, threads)
+            surfaces.friction = np.tile(np.array(self.settings.friction, np.float32), (len(surfaces), 1))
+        return Contacts(colliders, surfaces, RECOVERY * self.settings.thickness)
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
         """See to it that nothing passes through a surface on the way from q to x, which is changed where it would."""
         if self.settings.sleep and len(contacts):
             self._sleep(q, x, contacts, held)
         stopped = 0
-        if self._walls is not None and self.settings.guard:
-            stopped = self._walls.keep_out(q, x, held, contacts.recovery)
+        if self._colliders is not None and self.settings.guard:
+            stopped = self._colliders.keep_out(q, x, held, contacts.recovery)
         return stopped if self._guard is None else stopped + self._guarded(q, x, contacts, held, threads)
 
     def _guarded(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
@@ -55,9 +55,9 @@ class Detector:
         still, stopped = held.copy(), 0
         for _ in range(TRIES):
             stopped += self._guard.keep_apart(q, x, contacts, still, threads)
-            if not stopped or self._walls is None:
+            if not stopped or self._colliders is None:
                 return stopped
-            inside = self._walls.entered(q, x) & ~still
+            inside = self._colliders.entered(q, x) & ~still
             if not inside.any():
                 return stopped
             x[inside] = q[inside]
@@ -68,4 +68,4 @@ class Detector:
     def _sleep(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray) -> None:
         """What few iterations leave of the constraints would keep a heap creeping for ever [macklin2014]."""
         limit = self.settings.sleep * self.settings.thickness
-        fall_asleep(q, x, contacts.walls.vertices, contacts.pairs.vertices, held, limit)
+        fall_asleep(q, x, contacts.colliders.corners, contacts.surfaces.vertices, held, limit)

@@ -15,7 +15,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from ..mesh import Mesh
-from .contacts import Contacts, WallContacts
+from .contacts import ContactList, Contacts
 from .kernels.impact_zones import (
     calm,
     common_displacements,
@@ -24,7 +24,7 @@ from .kernels.impact_zones import (
     part,
     violated,
 )
-from .surfaces import Found, Surfaces
+from .surfaces import Surfaces
 
 SHARE = 0.25  # of the thickness: pairs that get nearer than this are looked at
 TOUCH = 1 / 16  # of that: nearer, they are taken to be on their way through each other (kernels.proximity.TOUCH)
@@ -58,9 +58,9 @@ class Guard:
             if not bad.any():
                 return int(np.count_nonzero(changed))
             if k < PARTINGS:
-                moved = parting.apply(found, bad, q, x, contacts.walls, self._least)
+                moved = parting.apply(found, bad, q, x, contacts.colliders, self._least)
             else:
-                moved = zones.apply(found, bad, q, x, contacts.walls, zone, ring=k >= PATIENCE)
+                moved = zones.apply(found, bad, q, x, contacts.colliders, zone, ring=k >= PATIENCE)
             changed |= moved  # nothing else has changed since the last look
         x[~held] = q[~held]
         return len(x)
@@ -74,7 +74,7 @@ class _Parting:
         self._lists: list[tuple[np.ndarray, ...]] = []
 
     def apply(
-        self, found: Found, bad: np.ndarray, q: np.ndarray, x: np.ndarray, walls: WallContacts, least: float
+        self, found: ContactList, bad: np.ndarray, q: np.ndarray, x: np.ndarray, colliders: ContactList, least: float
     ) -> np.ndarray:
         """Change x; which vertices have to be looked at again."""
         new = (found.vertices[bad], found.coefficients[bad], found.planes[bad])
@@ -83,7 +83,9 @@ class _Parting:
         before = x.copy()
         calm(*new, targets, self._inverse, q, x)
         vertices, coefficients, planes, targets = (np.concatenate(parts) for parts in zip(*self._lists, strict=True))
-        part(*(vertices, coefficients, planes, targets), self._inverse, q, x, walls.vertices, walls.planes, PASSES)
+        part(
+            *(vertices, coefficients, planes, targets), self._inverse, q, x, colliders.corners, colliders.planes, PASSES
+        )
         look_again = (x != before).any(axis=1)
         look_again[new[0].ravel()] = True  # also at what could not be moved
         return look_again
@@ -99,11 +101,11 @@ class _Zones:
 
     def apply(
         self,
-        found: Found,
+        found: ContactList,
         bad: np.ndarray,
         q: np.ndarray,
         x: np.ndarray,
-        walls: WallContacts,
+        colliders: ContactList,
         zone: np.ndarray,
         *,
         ring: bool,
@@ -121,7 +123,7 @@ class _Zones:
         count, label = connected_components(graph, directed=False)
         zone[:] = -1
         zone[used] = label
-        d = common_displacements(zone, count, self._masses, self._held, q, wanted, walls.vertices, walls.planes)
+        d = common_displacements(zone, count, self._masses, self._held, q, wanted, colliders.corners, colliders.planes)
         x[:] = wanted
         displace(zone, d, self._held, q, x)
         return zone >= 0

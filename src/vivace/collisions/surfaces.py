@@ -11,7 +11,7 @@ other, and n · z ≥ gap keeps them apart. See `kernels/surface_contacts.py` fo
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..backends.cpu.executor import Plan, check_threads
 from ..checks import is_number
 from ..errors import InputError
 from ..mesh import checks, topology
+from .contacts import ContactList
 from .kernels.hash_grid import BASE, CHUNKS, Grid, addresses_of, arrange_boxes, scratch_array, sort_sets
 from .kernels.surface_boxes import (
     EVERY,
@@ -39,31 +40,21 @@ from .kernels.surface_contacts import gather, touch_edges, touch_triangles
 from .kernels.surface_pairs import pair_edges, pair_vertices
 
 
-@dataclass(frozen=True)
-class Found:
-    """The contacts of one step.
+@dataclass(eq=False)
+class SurfaceContacts(ContactList):
+    """The contacts of a step between surfaces; friction is the caller's to set.
 
-    Attributes:
-        vertices: (c, 4) int32: a vertex and the corners of a triangle, or the ends of two edges.
-        coefficients: (c, 4) float32, (1, -u, -v, -w) or (1 - t, t, -(1 - r), -r): z = Σ coefficient_k x_k is the way
-            between the closest points.
-        planes: (c, 4) float32: unit normal n and gap; the contact asks n · z >= gap.
-        vertex_triangle: how many of the contacts are of a vertex and a triangle; they come first.
-        pairs: how many pairs of features had overlapping boxes.
-        tested: how many of those the quick tests could not rule out.
-        stages_ms: milliseconds of the parts: grid, pairs, contacts.
+    vertices, coefficients  a vertex and the corners of a triangle with (1, -u, -v, -w), or the ends of two edges with
+                            (1 - t, t, -(1 - r), -r)
+    vertex_triangle         how many are of a vertex and a triangle; they come first
+    pairs, tested           pairs of features with overlapping boxes, and those that quick tests could not rule out
+    stages_ms               milliseconds of the parts: grid, pairs, contacts
     """
 
-    vertices: np.ndarray
-    coefficients: np.ndarray
-    planes: np.ndarray
-    vertex_triangle: int
-    pairs: int
-    tested: int
-    stages_ms: dict[str, float]
-
-    def __len__(self) -> int:
-        return len(self.vertices)
+    vertex_triangle: int = 0
+    pairs: int = 0
+    tested: int = 0
+    stages_ms: dict[str, float] = field(default_factory=dict)
 
 
 class Surfaces:
@@ -160,8 +151,12 @@ class Surfaces:
 
     def _make_plans(self, threads: int) -> tuple[Plan, ...]:
         """The grid, the search and the contacts; made again when the lists must be longer."""
-        self._results = [
-            (np.empty((CHUNKS * capacity, 4), np.int32), *(np.empty((CHUNKS * capacity, 4), np.float32) for _ in "cp"))
+        self._results: list[tuple[np.ndarray, ...]] = [
+            (
+                np.empty((CHUNKS * capacity, 4), np.int32),
+                *(np.empty((CHUNKS * capacity, 4), np.float32) for _ in "cp"),
+                np.empty(CHUNKS * capacity, np.int64),
+            )
             for capacity in self._capacity
         ]
         state: dict[str, np.ndarray] = {
@@ -191,8 +186,13 @@ class Surfaces:
                     chunks=CHUNKS,
                 )
             )
-            vertices, coefficients, planes = self._results[which]
-            found = {"vertices": vertices, "coefficients": coefficients, "planes": planes}
+            vertices, coefficients, planes, ids = self._results[which]
+            found: dict[str, np.ndarray] = {
+                "vertices": vertices,
+                "coefficients": coefficients,
+                "planes": planes,
+                "ids": ids,
+            }
             touch.append(
                 Phase(touching, {**state, **own, **found, "pairs": lists, "counts": counts}, 0, CHUNKS, chunks=CHUNKS)
             )
@@ -202,7 +202,7 @@ class Surfaces:
 
     def find(
         self, q: np.ndarray, s: np.ndarray, threads: int | None = None, *, only: np.ndarray | None = None
-    ) -> Found:
+    ) -> SurfaceContacts:
         """Find the contacts of a step from q to s, (n, 4) float32 rows in m, fourth column zero.
 
         The same for every number of threads. `only`: (n,) bool, contacts in which at least one such vertex takes part.
@@ -222,11 +222,12 @@ class Surfaces:
         self._search(threads)
         clock.append(time.perf_counter())
         self._plans[threads][2].run()
-        vertices, coefficients, planes, first = self._gathered(threads)
+        vertices, coefficients, planes, ids, first = self._gathered(threads)
         clock.append(time.perf_counter())
         parts = dict(zip(("grid", "pairs", "contacts"), (1e3 * np.diff(clock)).tolist(), strict=True))
         pairs, tested = (int(sum(c[k::8].sum() for c in self._counts)) for k in (1, 0))
-        return Found(vertices, coefficients, planes, first, pairs, tested, parts)
+        friction = np.zeros((len(ids), 2), np.float32)
+        return SurfaceContacts(vertices, coefficients, planes, friction, ids, first, pairs, tested, parts)
 
     def _take(self, q: np.ndarray, s: np.ndarray) -> None:
         for name, given, own in (("q", q, self._q), ("s", s, self._s)):
@@ -244,20 +245,21 @@ class Surfaces:
             self._plans = {threads: self._make_plans(threads)}
             self._plans[threads][1].run()
 
-    def _gathered(self, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    def _gathered(self, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
         counts = [c[2::8] for c in self._counts]
         total, first = int(sum(c.sum() for c in counts)), int(counts[0].sum())
         out = np.empty((total, 4), np.int32), np.empty((total, 4), np.float32), np.empty((total, 4), np.float32)
+        ids = np.empty(total, np.int64)
         phases, begin = [], 0
         for own, count, results in zip(self._counts, counts, self._results, strict=True):
             offsets = begin + np.cumsum(count) - count
             begin += int(count.sum())
-            arrays = {"counts": own, "offsets": offsets}
-            for name, source, to in zip(("vertices", "coefficients", "planes"), results, out, strict=True):
+            arrays = {"counts": own, "offsets": offsets, "ids": results[3], "to_ids": ids}
+            for name, source, to in zip(("vertices", "coefficients", "planes"), results[:3], out, strict=True):
                 arrays |= {name: source.view(np.float32), f"to_{name}": to.view(np.float32)}
             phases.append(Phase(gather, arrays, 0, CHUNKS, chunks=CHUNKS))
         Plan(phases, threads).run()
-        return (*out, first)
+        return (*out, ids, first)
 
 
 def _arranged(name: str, n: int) -> dict[str, np.ndarray]:

@@ -27,7 +27,7 @@ because p is the nearest point, C(q) = ‖A_c q - p‖ has the gradient A_cᵀ (
 
 A constraint that is no distance to a set, such as the volume of a tetrahedron or the angle between two triangles, is
 written as a number C(x) of its vertices that should be zero, with its gradient (Role.POSITION). Position based solvers
-take it as it is; projective dynamics has no use for it and says so.
+take it as it is, Newton's method as the energy w/2 C²; projective dynamics has no use for it and says so.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Role(enum.Enum):
     QUADRATIC = "quadratic"  # p = 0: it lives in the matrix alone
     SPRING = "spring"  # springs only: z = q_i - q_j, p = rest length x z/|z|, in the solvers' own kernels
     TARGET = "target"  # pins only: p is given from outside and constant during a step
-    POSITION = "position"  # known by C(x) and its gradient: position based solvers only
+    POSITION = "position"  # known by C(x) and its gradient: position based solvers and newton
 
 
 @dataclass(frozen=True)

@@ -1,117 +1,87 @@
-"""The Hessian of a step's energy ε as a sparse matrix of 3n unknowns, coordinate c of vertex i at 3 i + c.
+"""The Hessian of a step's energy ε for Newton's method: a sparse matrix that is positive definite whatever the state.
 
-Inertia, viscosity, pins and quadratic constraints have a constant one. A constraint with a projection has the gradient
-w Aᵀ (z - p(z)), z = A q, because p is the nearest point and its own derivative drops out; so its Hessian is
-
-    w Aᵀ C A,     C = I - ∂p/∂z     (r rows of 3 coordinates each)
-
-C is symmetric and at most I, but may have negative eigenvalues (a compressed spring gives way sideways). They are set
-to zero, constraint by constraint, so that the sum is positive definite whatever the state: then Newton's direction
-leads down.
+Coordinate c of vertex i is unknown 3 i + c. Inertia, viscosity, pins and quadratic constraints have a constant one.
+Negative curvature is set to zero: of constraints with a projection in their own few measures (see `curvature`), of what
+is known by blocks (constraints by value, terms of a user's own) in each block. A sparse matrix is taken as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import scipy.sparse as sp
 
-from ..blocks import BLOCK
-from ..constraints import ConstraintGroup, Role
-from ..constraints.kernels.local import project_pass
+from ..terms.curvature import clamped
+from ..terms.kernels.curvature import add_curvature
+from ..terms.pieces import Alike, Blocks, Congruent, as_matrix, summed
+from ..terms.term import Frame, pieces_of
 from .kernels.assemble import add_stiffness
-from .kernels.curvature import add_curvature
+from .stored import Projected, Valued
 from .system import System
-
-STEP = 2.0**-17  # of central differences, relative: near ∛(2⁻⁵³), where truncation and rounding are both about 1e-10
 
 
 class Hessian:
-    """The matrix for any q; its pattern and its constant part are made once."""
+    """The matrix for any q; the pattern and the constant part of what projective dynamics knows are made once."""
 
     def __init__(self, system: System):
-        n, off = system.n, system.stiffness_off
-        self.system = system
+        n, off, objective = system.n, system.stiffness_off, system.objective
+        self.system, self._n = system, n
         # Ones, because SciPy drops entries that cancel, and they may not be zero elsewhere.
         pattern = sp.csr_matrix((np.ones(off.nnz), off.indices, off.indptr), (n, n)) + sp.identity(n, format="csr")
         pattern.sort_indices()
         self._indptr, self._columns = pattern.indptr, pattern.indices
-        values, diagonal = system.viscous * off.data, system.viscous * system.stiffness_diagonal
-        for group in system.quadratic:
-            add_stiffness(*(off.indptr, off.indices, values, diagonal), group.vertices, group.operator, group.weights)
-        diagonal += system.inertia + system.pin_weight
-        rows = np.repeat(np.arange(n), np.diff(self._indptr))
-        self._constant = np.empty(len(rows))
-        self._constant[rows != self._columns] = values
-        self._constant[rows == self._columns] = diagonal
-        for group in (*system.springs, *system.projected):  # compiled now, not inside the first step's budget
-            self._add(group, np.zeros((n, 3)), np.zeros((0, 3, 3)), slice(0))
+        values, diagonal, held = np.zeros(off.nnz), np.zeros(n), np.zeros(n)
+        nowhere = np.zeros((n, 3))
+        for term in (*objective.motion, *objective.stored):
+            for piece in pieces_of(term, nowhere, None) if term.constant else ():  # type: ignore[arg-type]
+                if isinstance(piece, Congruent):
+                    rows = off.indptr, off.indices, values, diagonal
+                    add_stiffness(*rows, piece.vertices, piece.operator, piece.weights)
+                elif isinstance(piece, Alike) and piece.off is not None:
+                    values += piece.off.data
+                    diagonal += piece.diagonal
+                elif isinstance(piece, Alike):
+                    held += piece.diagonal
+        diagonal += held
+        row = np.repeat(np.arange(n), np.diff(self._indptr))
+        self._constant = np.empty(len(row))
+        self._constant[row != self._columns] = values
+        self._constant[row == self._columns] = diagonal
+        self._projected = [t for t in objective.stored if isinstance(t, Projected) and not t.constant]
+        self._others = [*(t for t in objective.stored if isinstance(t, Valued)), *objective.own]
+        for term in objective.stored:  # compiled now, not inside the first step's budget
+            if isinstance(term, Projected) and not term.constant:
+                self._add(term.piece(nowhere, slice(0)), np.zeros((0, 3, 3)))
+            elif isinstance(term, Valued):
+                summed(n, [_definite(term.piece(nowhere, slice(0)))])
 
-    def __call__(self, q: np.ndarray) -> sp.csr_matrix:
-        """At positions q (n, 3), in float64."""
+    def __call__(self, q: np.ndarray, frame: Frame | None = None) -> sp.csr_matrix:
+        """At positions q (n, 3), in float64. `frame`: for the model's own terms."""
         blocks = np.zeros((len(self._columns), 3, 3))
         blocks[:, range(3), range(3)] = self._constant[:, None]
-        for group in (*self.system.springs, *self.system.projected):
-            for begin in range(0, len(group), BLOCK):
-                self._add(group, q, blocks, slice(begin, begin + BLOCK))
-        size = 3 * self.system.n
-        return sp.bsr_matrix((blocks, self._columns, self._indptr), (size, size)).tocsr()
+        for term in self._projected:
+            for piece in term.hessian(q, frame):
+                self._add(piece, blocks)
+        size = 3 * self._n
+        matrix = sp.bsr_matrix((blocks, self._columns, self._indptr), (size, size)).tocsr()
+        return matrix + self.others(q, frame) if self._others else matrix
 
-    def _add(self, group: ConstraintGroup, q: np.ndarray, blocks: np.ndarray, part: slice) -> None:
-        """Add what `part` of a group has."""
-        vertices, operator, parameters = group.vertices[part], group.operator[part], group.parameters[part]
-        z = np.einsum("mrk,mkc->mrc", operator, q[vertices])
-        if group.kind.role is Role.SPRING:
-            c = spring_curvature(z, parameters[:, 0])
-        else:
-            assert group.kind.project is not None
-            c = projected_curvature(group.kind.project, z, parameters)
-        add_curvature(self._indptr, self._columns, blocks, vertices, operator, group.weights[part], c)
+    def others(self, q: np.ndarray, frame: Frame | None = None) -> sp.csr_matrix:
+        """The part of it that projective dynamics has no matrix for: constraints by value, the model's own terms."""
+        blocks, total = list[Blocks](), sp.csr_matrix((3 * self._n, 3 * self._n))
+        for term in self._others:
+            for piece in pieces_of(term, q, frame):  # type: ignore[arg-type]
+                if isinstance(piece, Blocks):
+                    blocks.append(_definite(piece))
+                else:
+                    total = total + as_matrix(piece, self._n)
+        return total + summed(self._n, blocks) if blocks else total
 
-
-def spring_curvature(z: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """C (m, 1, 3, 1, 3) of springs: 1 along z, 1 - l/|z| across it, and not below 0; 0 for a spring without direction.
-
-    Of p = l z/|z|: ∂p/∂z = l/|z| (I - z zᵀ/|z|²).
-    """
-    z = z[:, 0]
-    size = np.maximum(np.linalg.norm(z, axis=1), 1e-10)  # the least that the projection divides by
-    along = np.einsum("mc,md->mcd", z, z) / (size**2)[:, None, None]
-    across = np.maximum(1.0 - length / size, 0.0)
-    c = along + across[:, None, None] * (np.eye(3) - along)
-    return c[:, None, :, None, :]
+    def _add(self, piece: Congruent, blocks: np.ndarray) -> None:
+        pattern = self._indptr, self._columns, blocks
+        add_curvature(*pattern, piece.vertices, piece.operator, piece.weights, piece.curvature)
 
 
-def projected_curvature(project: Callable, z: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-    """C (m, r, 3, r, 3) of any projection, by central differences, without its negative eigenvalues.
-
-    Where they are not finite, C = I: the matrix of projective dynamics, which is never less than the Hessian.
-    """
-    m, r = z.shape[:2]
-    through = project_pass(project)
-
-    def at(x: np.ndarray) -> np.ndarray:
-        p = np.empty_like(x)
-        through(x, parameters, p)
-        return p.reshape(m, 3 * r)
-
-    size = np.maximum(np.abs(z).max(axis=(1, 2)), np.abs(at(z)).max(axis=1))
-    step = STEP * np.where((size > 0) & np.isfinite(size), size, 1.0)
-    c = np.empty((m, 3 * r, 3 * r))
-    for k in range(3 * r):
-        more, less = z.copy(), z.copy()
-        more[:, k // 3, k % 3] += step
-        less[:, k // 3, k % 3] -= step
-        c[:, :, k] = (at(less) - at(more)) / (more - less)[:, k // 3, k % 3, None]
-        c[:, k, k] += 1.0
-    return clamped(c).reshape(m, r, 3, r, 3)
-
-
-def clamped(c: np.ndarray) -> np.ndarray:
-    """The positive semidefinite matrices nearest to the symmetric parts of c (m, d, d); I where c is not finite."""
-    c = 0.5 * (c + np.swapaxes(c, 1, 2))
-    c[~np.isfinite(c).all(axis=(1, 2))] = np.eye(c.shape[1])
-    values, vectors = np.linalg.eigh(c)
-    vectors *= np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    return vectors @ np.swapaxes(vectors, 1, 2)
+def _definite(piece: Blocks) -> Blocks:
+    """Without negative eigenvalues, and without blocks that are not finite."""
+    finite = np.isfinite(piece.blocks).all(axis=(1, 2))
+    return Blocks(piece.vertices, clamped(np.where(finite[:, None, None], piece.blocks, 0.0)))

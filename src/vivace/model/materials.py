@@ -56,7 +56,7 @@ class Cloth:
     stretch  stiffness of each spring (N/m)
     bend     bending stiffness k of each hinge (N·m); 0 leaves the hinges out. The flexural rigidity of the sheet is 3 k
              along the edges of a regular grid and up to 9 k across its diagonals: hinges are not isotropic
-    bending  "isometric" [bergou2006], or "dihedral", by the angle (position based solvers only)
+    bending  "isometric" [bergou2006], or "dihedral", by the angle (position based solvers and newton)
     """
 
     density: float = 0.2
@@ -124,7 +124,7 @@ class Solid:
 @dataclass(frozen=True)
 class Jelly:
     """A body as position based dynamics has it: a spring for each edge, a volume for each tetrahedron, and, if asked
-    for, bending of its surface [fratarcangeli2013, section 2]. For position based solvers only.
+    for, bending of its surface [fratarcangeli2013, section 2]. For position based solvers and `newton`.
 
     density  kg/m³
     stretch  stiffness of each spring (N/m)

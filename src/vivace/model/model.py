@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 from ..checks import is_number
 from ..collisions.settings import Collisions, as_friction
 from ..constraints import ConstraintGroup, Role, make_group
+from ..deprecation import renamed_property
 from ..errors import InputError
 from ..mesh import Mesh
+from ..terms.term import Term, try_out
 from .materials import Material, default_material
 
 EARTH = (0.0, -9.81, 0.0)
@@ -32,6 +34,7 @@ class Model:
     viscosity  the damping force is viscosity (s) x stiffness x rate of change. It conserves linear momentum; being
                linear, it also slows rigid rotation
     collisions what it may touch: see `collide`
+    terms      what else it stores energy in: see `add`
     """
 
     mesh: Mesh
@@ -41,6 +44,7 @@ class Model:
     air: float = 0.0
     viscosity: float = 0.0
     collisions: Collisions | None = None
+    terms: tuple[Term, ...] = ()
 
     @classmethod
     def of(
@@ -78,6 +82,9 @@ class Model:
             value = getattr(self, name)
             if not is_number(value) or value < 0:
                 raise InputError(f"{name} damping must be finite and not negative, not {value!r} {unit}")
+        for term in self.terms:
+            if not isinstance(term, Term):
+                raise InputError(f"a term is an instance of a class derived from vivace.Term, not {term!r}")
         pinned, times = np.unique(self.pinned, return_counts=True)
         if (times > 1).any():
             raise InputError(f"vertex {pinned[np.argmax(times > 1)]} is pinned twice; move its target instead")
@@ -90,7 +97,8 @@ class Model:
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{len(group)} x {group.kind.name}" for group in self.groups)
-        return f"<Model of {self.mesh!r}: {parts or 'no constraints'}>"
+        parts = ", ".join([parts or "no constraints", *(type(term).__name__ for term in self.terms)])
+        return f"<Model of {self.mesh!r}: {parts}>"
 
     @property
     def n(self) -> int:
@@ -115,6 +123,13 @@ class Model:
         """Add constraints of a registered type; see `vivace list constraints`."""
         group = make_group(name, self.mesh.vertices, vertices, stiffness, **options)
         return replace(self, groups=(*self.groups, group))
+
+    def add(self, *terms: Term) -> Model:
+        """Add energy terms of one's own: see `vivace.Term`. For solvers that need no projections, such as `newton`."""
+        model = replace(self, terms=(*self.terms, *terms))
+        for term in terms:
+            try_out(term, self.mesh.vertices, self.targets)
+        return model
 
     def collide(
         self,
@@ -166,22 +181,24 @@ class Model:
             target = np.broadcast_to(given, (len(index), 3))
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
             raise InputError(f"a pin's stiffness must be positive, not {stiffness!r} N/m")
-        return self.constrain("pin", index, self.firm if stiffness is None else stiffness, target=target)
+        return self.constrain("pin", index, self.pin_stiffness if stiffness is None else stiffness, target=target)
 
     def stiffened(self, factor: float) -> Model:
         """The same body, `factor` times as stiff: every constraint's weight is multiplied.
 
         Pins become stiffer with it, so that beside them the body stays as soft as it was; they do not become softer,
-        because what holds a body need not give way when it is made of something softer.
+        because what holds a body need not give way when it is made of something softer. Terms stay as they are.
         """
         if not is_number(factor) or not factor > 0:
             raise InputError(f"a model is stiffened by a positive, finite factor, not {factor!r}")
         return self if factor == 1 else replace(self, groups=tuple(_scaled(g, float(factor)) for g in self.groups))
 
     @property
-    def firm(self) -> float:
+    def pin_stiffness(self) -> float:
         """A stiffness (N/m) beside which all of the model is soft: 30 times the stiffest weight."""
         return 30.0 * (max((group.stiffest for group in self.groups), default=0.0) or 1e3)
+
+    firm = renamed_property("Model.firm", "pin_stiffness")
 
 
 def as_gravity(value: ArrayLike) -> np.ndarray:

@@ -184,7 +184,7 @@ class Controls(ABC):
         self._adopt(grabs.model)
         self._grabs = grabs
 
-    exchange = renamed("Simulation.exchange", replace_model)
+    exchange = renamed("Simulation.exchange", replace_model, "Simulation.replace_model")
 
     def _check_model(self, value: Model) -> None:
         if not isinstance(value, Model) or value.n != self._model.n:

@@ -108,7 +108,7 @@ class Grabs:
 def _pinned(model: Model, vertices: list[int], targets: np.ndarray) -> Model:
     """model.pin(vertices, target=targets) for what has been checked, in a third of the time: somebody is waiting."""
     k = len(vertices)
-    parts = np.array(vertices, np.int32)[:, None], np.ones((k, 1, 1)), np.full(k, model.firm), targets.copy()
+    parts = np.array(vertices, np.int32)[:, None], np.ones((k, 1, 1)), np.full(k, model.pin_stiffness), targets.copy()
     for array in parts:
         array.setflags(write=False)
     return replace(model, groups=(*model.groups, ConstraintGroup(CONSTRAINTS["pin"], *parts)))

@@ -148,12 +148,11 @@ class Bdf2:
     def land(self, contacts: Contacts, stopped: np.ndarray) -> None:
         """After a solve: new positions and velocities. `stopped`: vertices that the guard has moved."""
         self._judge.run()
-        walls, pairs = contacts.walls, contacts.pairs
-        touching = np.unique(np.concatenate([walls.vertices, pairs.vertices.ravel(), stopped]))
+        walls, pairs = contacts.colliders, contacts.surfaces
+        touching = np.unique(np.concatenate([walls.corners, pairs.corners, stopped]))
         if len(touching):
             moved = (self._q, self._new, self.from_v, self._inverse, self._h)
-            ones = np.ones((len(walls), 1), np.float32)
-            kernels.settle(touching, walls.vertices[:, None], ones, walls.planes, *moved)
+            kernels.settle(touching, walls.vertices, walls.coefficients, walls.planes, *moved)
             none = touching[:0]
             kernels.settle(none, pairs.vertices, pairs.coefficients, pairs.planes, *moved)
         self._close.run()

@@ -108,7 +108,7 @@ class Motion:
         pins = {"pin": self._pin_weight, "target": self.target}
         made = {"s": self.s, "start": self.start, "constant": self.constant}
         unit = float(self.per_velocity)
-        self._travel = np.array([system.glide * system.h / unit, system.h * unit, 1.0], np.float32)
+        self._travel = np.array([system.air_factor * system.h / unit, system.h * unit, 1.0], np.float32)
         self.flight = predict.over(0, n, travel=self._travel, **moving, **pins, **made)
         self.viscous: list[Phase] = []
         if system.viscous:
@@ -120,7 +120,7 @@ class Motion:
         threads = self.threads if n > SMALL else 1
         self._predicting = Plan([*self.opening, self.flight, *self.viscous], threads)
         self._windy = None
-        fall = np.array([1 / (unit * length), system.glide * system.h**2], np.float32)
+        fall = np.array([1 / (unit * length), system.air_factor * system.h**2], np.float32)
         held: dict[str, np.ndarray] = {"v": self.v, "before": self._before, "acceleration": self.acceleration}
         held |= {"start": self.start, "pin": self._pin_weight, "shares": self._shares, "pressed": self._pressed}
         self._holding_back = Plan([hold_back.over(0, n, fall_off=fall, **held)], threads)
@@ -176,7 +176,7 @@ class Motion:
 
     def hold_back(self, contacts: Contacts) -> None:
         """The adaptive guess; but what touches is pressed on a little, or there would be no friction."""
-        touching = contacts.walls.vertices, contacts.pairs.vertices
+        touching = contacts.colliders.vertices, contacts.surfaces.vertices
         for vertices in touching:
             self._pressed[vertices] = PRESSED
         self._holding_back.run()
@@ -195,7 +195,9 @@ class Motion:
     def problem(self, previous: np.ndarray, targets: np.ndarray) -> Callable[[], Frame]:
         """This step's data, in float64 when somebody asks."""
         s, start, previous, targets = self.s.copy(), self.start.copy(), previous.copy(), targets.copy()
-        return lambda: Frame(as_points(s), as_points(start), as_points(previous), targets)
+        assert self._system is not None
+        h = self._system.h
+        return lambda: Frame(as_points(s), as_points(start), as_points(previous), targets, h)
 
 
 def as_rows(points: np.ndarray) -> np.ndarray:

@@ -148,6 +148,8 @@ class Simulation(Controls):
 
         share = budget.part(k, self._substeps)
         deadline = Deadline.of(share, reserve_ns=self._after_ns, start_ns=clock.start_ns, trace=bool(self.trace))
+        if self.model.terms:
+            solver.see(motion.problem(motion.origin, self._aimed)())
         with phase_times() as phases:
             outcome = solver.solve(motion.start, motion.constant, motion.new, deadline)
             if motion.bdf2 is not None and motion.bdf2.look_back():
@@ -231,7 +233,7 @@ class Simulation(Controls):
         new = self.solver.system is not self.system and not self.solver.adapt(self.system)
         if new:
             self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
-            _ = self.model.firm  # so that a first grab finds it
+            _ = self.model.pin_stiffness  # so that a first grab finds it
         if wait:
             self.solver.wait()
         return new
@@ -248,6 +250,9 @@ class Simulation(Controls):
     def _adopt(self, model: Model) -> None:
         """A new model or time step: a new system, for which the solver prepares in the next step."""
         before: System | None = getattr(self, "system", None)
+        if model.terms and self._motion.bdf2 is not None:
+            name = type(model.terms[0]).__name__
+            raise InputError(f'integrator="bdf2" cannot balance the energy of the term {name}; take integrator="euler"')
         self._substeps = self._wanted_substeps(model)
         motion = self._motion
         reach = 1.0 if motion.bdf2 is None else motion.bdf2.reach

@@ -18,7 +18,7 @@ from ..backends.cpu.arguments import Phase
 from ..checks import is_number, is_whole, read_value
 from ..collisions.contacts import Contacts
 from ..colouring import Colouring
-from ..energy.system import System
+from ..energy.system import Frame, System
 from ..errors import InputError
 from ..model.model import Model
 from ..registry import Registry
@@ -126,6 +126,7 @@ class Solver(ABC):
     system: System | None = None  # the one `prepare` was last called for
     starts_anywhere: bool = True  # whether the first guess may be another than the prediction
     wrappers: ClassVar[Mapping[str, type[Solver]]] = {}  # what accelerates it in its own way, by the accelerator's name
+    takes_terms: ClassVar[bool] = False  # whether it minimises energy terms of a model's own (`Model.add`)
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
 
     @property
@@ -170,6 +171,9 @@ class Solver(ABC):
     def recall(self, memory: dict[str, np.ndarray]) -> None:  # noqa: B027
         """Go on with what `remembered` gave; `prepare` has been called."""
 
+    def see(self, frame: Frame) -> None:  # noqa: B027
+        """The next step's problem, in float64: only called for models with terms of their own, which may read it."""
+
     def forget(self) -> None:  # noqa: B027
         """What was kept of earlier steps does not lead to the next: positions or velocities have been set."""
 
@@ -194,6 +198,14 @@ class Solver(ABC):
 
 
 SOLVERS: Registry[type[Solver]] = Registry("solver")
+
+
+def refuse_terms(model: Model, family: str) -> None:
+    """For solvers that cannot minimise terms of a model's own: says so, and who can."""
+    if model.terms:
+        able = " or ".join(repr(name) for name, cls in SOLVERS.items() if cls.takes_terms)
+        name = type(model.terms[0]).__name__
+        raise InputError(f"{family} cannot minimise the model's own energy term {name}; choose solver {able}")
 
 
 def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:

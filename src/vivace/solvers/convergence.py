@@ -12,7 +12,7 @@ from .kernels.vectors import OFF
 ROOM = 4096  # residuals of a step that are kept; sweeps beyond are not recorded
 
 
-class Watcher:
+class ConvergenceMonitor:
     """`arrays`: those that a watch phase writes and reads, after its sums; `monitor`: the one that stops its plan."""
 
     def __init__(self) -> None:

@@ -1,7 +1,8 @@
 """The converged answer to a step, in float64. Slow; only used to measure how far the others are from it.
 
 L-BFGS on the energy ε of the step with the factorised Y as its first guess of the Hessian [liu2017], and Armijo's rule
-for the step length. It descends from the best state known, so ε(q*) exceeds no energy it is compared with.
+for the step length. It descends from the best state known, so ε(q*) exceeds no energy it is compared with. Where there
+is more to minimise than Y knows (constraints by value, a model's own terms), its Hessian at the start is added to Y.
 
 How converged is converged: it stops when ten iterations together lower ε by less than `accuracy` times what has been
 gained since the first guess. Relative errors are then right to about ten times `accuracy`.
@@ -13,6 +14,7 @@ still far from settled when the energy is. `polish` goes on by Newton's method u
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,8 +48,8 @@ def minimise(
     system: System, frame: Frame, start: np.ndarray | None = None, *, accuracy: float = 1e-5, most: int = 1000
 ) -> Reference:
     """Minimise ε from `start` (default: the step's first guess)."""
-    solve = factorised(system)
     q = np.array(frame.start if start is None else start, np.float64)
+    solve = _preconditioner(system, frame, q)
     scale = float(np.linalg.norm(system.gradient(frame.start, frame))) or 1.0
 
     def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -99,7 +101,7 @@ def polish(
     energy, gradient = evaluate(q)
     first, before, converged, k = energy, np.inf, False, 0
     while not converged and k < most and np.isfinite(energy):
-        direction = _newton(system)(q, gradient)
+        direction = _newton(system)(q, gradient, frame)
         slack = ROUNDING * (abs(first) + abs(energy - first))
         found = backtrack(evaluate, q, direction, energy, float(np.sum(direction * gradient)), slack=slack)
         size, k = rms(direction), k + 1
@@ -120,13 +122,13 @@ class _Newton:
     """
 
     def __init__(self, system: System):
-        self._system, self._hessian = system, Hessian(system)
+        self._system, self.hessian = system, Hessian(system)
         self._factors: CholeskySolverD | None = None
 
-    def __call__(self, q: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def __call__(self, q: np.ndarray, gradient: np.ndarray, frame: Frame) -> np.ndarray:
         if not gradient.any():
             return np.zeros_like(gradient)
-        matrix, b = self._hessian(q), -gradient.ravel()
+        matrix, b = self.hessian(q, frame), -gradient.ravel()
         x = self._conjugate(matrix, b) if self._factors is not None else None
         if x is None:
             try:
@@ -135,7 +137,7 @@ class _Newton:
             except ValueError:  # not positive definite to rounding
                 self._factors = None
         if x is None or not x @ b > 0:
-            return -factorised(self._system)(gradient)  # Y is never less than H: a short step, and down
+            return -factorised(self._system)(gradient)  # Y is positive definite: down
         return x.reshape(gradient.shape)
 
     def _solve(self, b: np.ndarray) -> np.ndarray:
@@ -216,6 +218,24 @@ def factorised(system: System):
         matrix = system.matrix.tocsc()
         system._factors = spl.splu(matrix, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})  # type: ignore
     return system._factors.solve  # type: ignore[attr-defined]
+
+
+def _preconditioner(system: System, frame: Frame, q: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """What `minimise` takes for the inverse of the Hessian: that of Y, and what Y does not know as it is at q."""
+    if not system.positional and not system.model.terms:
+        return factorised(system)
+    matrix = sp.kron(system.matrix, sp.identity(3), format="csr") + _newton(system).hessian.others(q, frame)
+    try:
+        factors = CholeskySolverD(3 * system.n, matrix.indptr, matrix.indices, matrix.data, MatrixType.CSR)
+    except ValueError:  # a term's own matrix was not positive semidefinite
+        return factorised(system)
+
+    def solve(b: np.ndarray) -> np.ndarray:
+        x = np.empty(b.size)
+        factors.solve(np.ascontiguousarray(b).ravel(), x)
+        return x.reshape(b.shape)
+
+    return solve
 
 
 def _newton(system: System) -> _Newton:

@@ -23,18 +23,18 @@ def run(kernel, n=N, threads=2, **arrays):
 
 @pytest.mark.parametrize("snap", [True, False])
 def test_predict(snap):
-    """s = q + glide (h v + h² a), start = s or, with `snap`, a pin's target, constant = inertia s + pin target."""
+    """s = q + air_factor (h v + h² a), start = s or, with `snap`, a pin's target, constant = inertia s + pin target."""
     rng = np.random.default_rng(0)
     q, v, a, target = (random_rows(k, scale) for k, scale in enumerate((1.0, 3.0, 10.0, 1.0)))
     inertia = rng.uniform(1, 100, N).astype(np.float32)
     pin = np.where(rng.random(N) < 0.2, 1e4, 0.0).astype(np.float32)
-    h, glide = 1 / 30, 0.9
-    flight = np.array([glide * h, h, snap], np.float32)
+    h, air_factor = 1 / 30, 0.9
+    flight = np.array([air_factor * h, h, snap], np.float32)
     s, start, constant = np.full((3, N, 4), np.nan, np.float32)
     given = {"q": q, "v": v, "acceleration": a, "inertia": inertia, "pin": pin, "target": target}
     run(predict, **given, s=s, start=start, constant=constant, travel=flight)
     q, v, a, target = (x.astype(np.float64) for x in (q, v, a, target))
-    expected = q + glide * (h * v + h**2 * a)
+    expected = q + air_factor * (h * v + h**2 * a)
     size = np.abs(q) + h * np.abs(v) + h**2 * np.abs(a)
     assert (np.abs(s - expected) <= 5 * EPS32 * size).all()
     assert np.array_equal(start, np.where(snap and pin[:, None] > 0, target, s).astype(np.float32))
@@ -53,7 +53,7 @@ def test_predict_is_the_frame_of_the_system():
     pin, target = system.pin_weight.astype(np.float32), np.zeros((N, 4), np.float32)
     target[model.pinned, :3] = model.targets
     s, start, constant = np.zeros((3, N, 4), np.float32)
-    flight = np.array([system.glide * system.h, system.h, 1.0], np.float32)
+    flight = np.array([system.air_factor * system.h, system.h, 1.0], np.float32)
     given = {"inertia": system.inertia.astype(np.float32), "pin": pin, "target": target, "travel": flight}
     run(predict, q=q, v=v, acceleration=a, s=s, start=start, constant=constant, **given)
     k = system.stiffness_off
@@ -61,7 +61,7 @@ def test_predict_is_the_frame_of_the_system():
     run(add_viscous, **rows, q=q, constant=constant, factor=np.array([system.viscous], np.float32))
     wide = [x[:, :3].astype(np.float64) for x in (q, v, a)]
     frame = system.frame(*wide, model.targets)
-    # h, h² and glide are rounded too: eight roundings; then the constant's sums and the row of K (20 neighbours)
+    # h, h² and air_factor are rounded too: eight roundings; then the constant's sums and the row of K (20 neighbours)
     assert np.abs(s[:, :3] - frame.s).max() <= 8 * EPS32 * (np.abs(frame.s).max() + 1)
     assert np.abs(start[:, :3] - frame.start).max() <= 8 * EPS32 * (np.abs(frame.s).max() + 1)
     size = system.inertia.max() * np.abs(frame.s).max() + 1e4 + system.viscous * abs(k).sum(axis=1).max()
@@ -137,7 +137,7 @@ class Held:
 
 
 def test_hold_back():
-    """α = (v - v_before)/h · a/|a|², cut to [0, 1], averaged with the last; start -= glide h² (1 - α)(1 - pressed) a.
+    """α = (v - v_before)/h · a/|a|², cut to [0, 1], averaged with the last; start -= f h² (1 - α)(1 - pressed) a.
 
     α is rounded by some six operations on terms as large as |v - v_before| |a| / (h |a|²); what is taken away follows.
     """

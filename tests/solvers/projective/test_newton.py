@@ -4,13 +4,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from solvers.rounding import ENERGY_SCENES, U64, U, moving_frame, norms, rows, shifts, small_scene
-from vivace import Budget, Cloth, InputError, Model, Solid, System, mesh
+from vivace import Budget, Cloth, InputError, Jelly, Model, Prepared, Role, Solid, System, constraint, mesh
+from vivace.constraints import CONSTRAINTS
+from vivace.energy.hessian import Hessian
 from vivace.mesh.topology import boundary_edges
 from vivace.scenes import make_scene
 from vivace.solvers import Deadline, Reference, make_solver, minimise, relative_error
 from vivace.solvers.projective import newton as module
+from vivace.solvers.reference import polish
 
 
 def wide(points):
@@ -118,6 +122,90 @@ def test_convergence_is_quadratic(name):
     frame = system.frame(q, v, np.broadcast_to(model.gravity, q.shape), model.targets)
     met = np.array([solved(system, frame, {"iterations": k})[1].residual for k in range(1, 10)])
     floor = 100 * U64 * np.linalg.norm(system.diagonal[:, None] * q)
+    falls = -np.diff(np.log(met[met > floor]))
+    assert len(falls) >= 2
+    assert falls[-1] >= 1.7 * falls[-2]
+
+
+# --- constraints known by their value ---------------------------------------------------------------------------------
+
+
+def valued(name):
+    """A model whose bending or volume is known by its value alone, and the problem of a step in mid-motion."""
+    if name == "dihedral":
+        model = Model.of(mesh.cloth(6, 6), Cloth(stretch=200.0, bend=1e-3, bending="dihedral")).pin("top-corners")
+    elif name == "volume":
+        model = Model.of(mesh.cube(4, side=0.3), Jelly(stretch=200.0, volume=2e4)).pin("top")
+    else:
+        model = Model.of(mesh.cube(3, side=0.3), Jelly(stretch=100.0, volume=1e4, bend=1e-2), viscosity=0.01).pin([0])
+    system, x = System(model, 1 / 30), model.mesh.vertices
+    v = 0.5 * np.random.default_rng(0).normal(size=x.shape)
+    return system, system.frame(x, v, np.broadcast_to(model.gravity, x.shape), model.targets)
+
+
+@pytest.mark.parametrize("name", ["dihedral", "volume", "both"])
+def test_constraints_by_value_end_at_the_minimum(name):
+    """Where L-BFGS, which is told no second derivatives but once at its start, ends too; in as few iterations as ever.
+
+    The gradient is 1e-9 of the first, so positions are right to 1e-9 of it over the smallest stiffness, the inertia.
+    """
+    system, frame = valued(name)
+    assert system.positional
+    q, outcome = solved(system, frame, {"tolerance": 1e-9, "iterations": 200})
+    assert outcome.stopped == "tolerance"
+    assert outcome.note == ""
+    assert outcome.sweeps <= 40
+    first = np.linalg.norm(system.gradient(frame.start, frame))
+    assert np.linalg.norm(system.gradient(q, frame)) <= 1e-9 * first
+    reference = minimise(system, frame, accuracy=1e-13)
+    assert reference.converged
+    assert system.energy(q, frame) <= reference.energy + rounding(system, frame)
+    gap = system.energy(frame.start, frame) - reference.energy
+    assert reference.energy - system.energy(q, frame) <= 1e-9 * gap
+    near = polish(system, frame, reference.q, within=1e-10)
+    np.testing.assert_allclose(q, near.q, rtol=0, atol=1e-9 * first / system.inertia.min() + 1e-9)
+
+
+def test_without_their_hessian_it_would_take_longer(monkeypatch):
+    """The same steps with a Hessian that does not know volumes: after ten the gradient is a thousand times as large."""
+    system, frame = valued("volume")
+    gradients = []
+    for known in (True, False):
+        if not known:
+            monkeypatch.setattr(Hessian, "others", lambda self, q, frame: csr_matrix((3 * system.n, 3 * system.n)))
+        q, _ = solved(system, frame, {"iterations": 10})
+        gradients.append(np.linalg.norm(system.gradient(q, frame)))
+    assert gradients[1] > 1e3 * gradients[0]
+
+
+class Stretch:
+    """A spring by its value, C = |x1 - x0| - l: not linear, and convex where it is stretched."""
+
+    @staticmethod
+    def prepare(rest):
+        return Prepared(parameters=np.linalg.norm(rest[:, 1] - rest[:, 0], axis=1)[:, None])
+
+    @staticmethod
+    def evaluate(x, parameters, gradient):
+        size = np.sqrt((x[1, 0] - x[0, 0]) ** 2 + (x[1, 1] - x[0, 1]) ** 2 + (x[1, 2] - x[0, 2]) ** 2)
+        for c in range(3):
+            gradient[1, c] = (x[1, c] - x[0, c]) / size
+            gradient[0, c] = -gradient[1, c]
+        return size - parameters[0]
+
+
+def test_convergence_with_values_is_quadratic(monkeypatch):
+    """As with springs, because the whole second derivative is there, and positive: not ∇C ∇Cᵀ alone."""
+    monkeypatch.setattr(CONSTRAINTS, "_things", dict(CONSTRAINTS))
+    constraint("stretch", vertices=2, rows=0, parameters=("length",), role=Role.POSITION)(Stretch)
+    taut_model, q = taut("cloth")
+    pins = [group for group in taut_model.groups if group.kind.name == "pin"]
+    model = Model(taut_model.mesh, taut_model.masses.copy(), tuple(pins), taut_model.gravity.copy())
+    system = System(model.constrain("stretch", model.mesh.edges, 50.0), 1 / 30)
+    v = 0.3 * np.random.default_rng(0).normal(size=q.shape)
+    frame = system.frame(q, v, np.broadcast_to(model.gravity, q.shape), model.targets)
+    met = np.array([solved(system, frame, {"iterations": k})[1].residual for k in range(1, 10)])
+    floor = 100 * U64 * np.linalg.norm((system.diagonal[:, None] + 400.0) * q)
     falls = -np.diff(np.log(met[met > floor]))
     assert len(falls) >= 2
     assert falls[-1] >= 1.7 * falls[-2]
@@ -237,8 +325,6 @@ def test_solver_must_be_prepared():
 
 
 def test_indefinite_matrices_have_no_solution():
-    from scipy.sparse import csr_matrix
-
     matrix, b = csr_matrix(np.diag([2.0, -1.0, 4.0])), np.ones((1, 3))
     assert np.isnan(module._solved(matrix, 0.0, b)).all()
     np.testing.assert_allclose(module._solved(abs(matrix), 0.5, b), [[1 / 3, 1 / 1.5, 1 / 6]])

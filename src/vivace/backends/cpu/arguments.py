@@ -132,10 +132,13 @@ class phase_kernel:
            "starts-1" for pointers, which have one more. No phase may go beyond it. None: items are something else,
            such as chunks of a list
     cache  keep the machine code on disk
+    label  what the time of its phases is reported under; without one the LABEL of its module, or the kernel's name
     """
 
-    def __init__(self, function: Callable | None = None, *, items: str | None = None, cache: bool = True):
-        self.items, self.cache, self._compiled = items, cache, None
+    def __init__(
+        self, function: Callable | None = None, *, items: str | None = None, cache: bool = True, label: str = ""
+    ):
+        self.items, self.cache, self.label, self._compiled = items, cache, label, None
         if function is not None:
             self._adopt(function)
 
@@ -150,6 +153,7 @@ class phase_kernel:
         if tuple(names[: len(GIVEN)]) != GIVEN:
             raise TypeError(f"kernel {self.__name__} must begin with {', '.join(GIVEN)}")
         scope = function.__globals__
+        self.label = self.label or scope.get("LABEL") or function.__name__.replace("_", " ")
         self.kinds: dict[str, Kind] = {}
         for name in names[len(GIVEN) :]:
             kind = function.__annotations__.get(name)
@@ -238,7 +242,7 @@ class Phase:
     every: int = 1  # take part in iterations 0, every, 2 every, ... only
     grain: int = GRAIN  # chunks are cut at multiples of this
     chunks: int = 0  # how many there are; 0: by the number of items
-    label: str = ""  # what its time is reported under; the kernel's name, unless given
+    label: str = ""  # what its time is reported under; the kernel's own, unless given
 
     def __post_init__(self) -> None:
         if not isinstance(self.arrays, Mapping):

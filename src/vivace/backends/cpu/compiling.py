@@ -46,7 +46,9 @@ class _Listener(event.Listener):
         self._tell = tell
 
     def on_start(self, event: event.Event) -> None:
-        self._tell(event.data["dispatcher"].py_func.__name__.strip("_").replace("_", " "))
+        plain = event.data["dispatcher"].py_func
+        if not plain.__module__.startswith("numba"):  # its own helpers are no news
+            self._tell(plain.__name__.strip("_").replace("_", " "))
 
     def on_end(self, event: event.Event) -> None:
         """The next one tells of itself."""

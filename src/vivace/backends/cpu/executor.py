@@ -178,7 +178,7 @@ class Plan:
         phases = [*before, *phases, *after]
         self._keep: dict[tuple, tuple] = {}  # arrays whose addresses the tables hold, and the tables
         tables, functions, every, pointers, begins, ends = [], [], [], [0], [], []
-        self._labels = [phase.label or phase.kernel.__name__.replace("_", " ") for phase in phases]
+        self._labels = [phase.label or phase.kernel.label for phase in phases]
         for phase in phases:
             tables.append(self._bound(phase)[1])
             functions.append(phase.kernel.address)

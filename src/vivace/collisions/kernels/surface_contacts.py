@@ -19,6 +19,7 @@ import numpy as np
 from ...backends.cpu.arguments import doubles, floats, ints, longs, phase_kernel, rows
 from ...backends.cpu.compiling import function, spliced
 from ...backends.cpu.simd import at, lane4, load4, make4, store4
+from ..contacts import BITS, OF_EDGES
 from .proximity import (
     ALONG,
     AT_START,
@@ -122,17 +123,18 @@ def _slow(motion, o, a, b, c):
 
 
 @spliced
-def _write(vertices, coefficients, planes, w, o, a, b, c, k, n, gap):
+def _write(vertices, coefficients, planes, ids, w, o, a, b, c, k, n, gap, own):
     vertices[4 * w], vertices[4 * w + 1], vertices[4 * w + 2], vertices[4 * w + 3] = o, a, b, c
     store4(coefficients, w, make4(np.float32(k[0]), np.float32(k[1]), np.float32(k[2]), np.float32(k[3])))
     store4(planes, w, make4(np.float32(n[0]), np.float32(n[1]), np.float32(n[2]), np.float32(gap)))
+    ids[w] = own
 
 
 @phase_kernel(items="counts/8")
 def touch_triangles(
     begin, end, iteration, pairs: ints, counts: longs, triangles: ints, q: rows, s: rows, settings: doubles,
-    rest: doubles, bodies: ints, vertices: ints, coefficients: rows, planes: rows, motion: floats, owner: ints,
-    opposite: ints, pointers: ints, neighbours: ints, wanted: ints,
+    rest: doubles, bodies: ints, vertices: ints, coefficients: rows, planes: rows, ids: longs, motion: floats,
+    owner: ints, opposite: ints, pointers: ints, neighbours: ints, wanted: ints,
 ):  # fmt: skip
     """Chunk by chunk, contacts of the vertex-triangle pairs."""
     thickness, reach, smallest = settings[THICKNESS], settings[REACH], settings[SMALLEST]
@@ -165,7 +167,8 @@ def touch_triangles(
                 gap = _touched(found, z, thickness)
             else:
                 gap = _gap(False, rest, bodies, v, a, b, c, thickness)
-            _write(vertices, coefficients, planes, w, v, a, b, c, coefficient, n, gap)
+            own = (np.int64(v) << BITS) | np.int64(triangle)
+            _write(vertices, coefficients, planes, ids, w, v, a, b, c, coefficient, n, gap, own)
             w += 1
         counts[8 * chunk + 2] = w - first
 
@@ -173,7 +176,7 @@ def touch_triangles(
 @phase_kernel(items="counts/8")
 def touch_edges(
     begin, end, iteration, pairs: ints, counts: longs, edges: ints, q: rows, s: rows, settings: doubles, rest: doubles,
-    bodies: ints, vertices: ints, coefficients: rows, planes: rows, motion: floats, wanted: ints,
+    bodies: ints, vertices: ints, coefficients: rows, planes: rows, ids: longs, motion: floats, wanted: ints,
 ):  # fmt: skip
     """Chunk by chunk, contacts of the edge-edge pairs."""
     thickness, reach, smallest = settings[THICKNESS], settings[REACH], settings[SMALLEST]
@@ -205,7 +208,8 @@ def touch_edges(
                 gap = _touched(found, z, thickness)
             else:
                 gap = _gap(True, rest, bodies, a, b, c, d, thickness)
-            _write(vertices, coefficients, planes, w, a, b, c, d, coefficient, n, gap)
+            own = OF_EDGES | (np.int64(e) << BITS) | np.int64(f)
+            _write(vertices, coefficients, planes, ids, w, a, b, c, d, coefficient, n, gap, own)
             w += 1
         counts[8 * chunk + 2] = w - first
 
@@ -213,7 +217,7 @@ def touch_edges(
 @phase_kernel(items="offsets")
 def gather(
     begin, end, iteration, counts: longs, offsets: longs, vertices: rows, coefficients: rows, planes: rows,
-    to_vertices: rows, to_coefficients: rows, to_planes: rows,
+    ids: longs, to_vertices: rows, to_coefficients: rows, to_planes: rows, to_ids: longs,
 ):  # fmt: skip
     """Copy the chunks' contacts one after the other; vertex numbers are moved as if they were floats, bit by bit."""
     capacity = vertices.shape[0] // (counts.shape[0] // 8)
@@ -223,4 +227,5 @@ def gather(
             store4(to_vertices, w, load4(vertices, k))
             store4(to_coefficients, w, load4(coefficients, k))
             store4(to_planes, w, load4(planes, k))
+            to_ids[w] = ids[k]
             w += 1

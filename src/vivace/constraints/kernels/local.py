@@ -21,6 +21,8 @@ from ...backends.cpu.compiling import compile_now
 from ...backends.cpu.simd import at, load4, store4
 from ...backends.cpu.templates import cacheable, specialised
 
+LABEL = "local passes"  # what phases of these kernels are reported under
+
 VERTICES = ROWS = PARAMETERS = 0  # stand-ins for what `local_pass` puts into copies of the template
 
 

@@ -32,6 +32,8 @@ from ...backends.cpu.simd import (
     transpose4,
 )
 
+LABEL = "local passes"  # what phases of these kernels are reported under
+
 
 @compiled
 def _eigenvectors(s, v):

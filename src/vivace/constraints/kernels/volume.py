@@ -15,6 +15,8 @@ from ...backends.cpu.memory import nine_doubles
 from ...backends.cpu.simd import any_greater4, copysign4, max4, splat4, sqrt4, transpose4
 from .rotation import in_fours, one_by_one, signed_svd
 
+LABEL = "local passes"  # what phases of these kernels are reported under
+
 
 @compiled
 def _moved(sigma, shift, minus):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.cpu.compiling import compiled, inlined
+from ...backends.cpu.compiling import compiled
+from ...terms.kernels.curvature import position
 
 PADDING = 4  # entries after the last, so that the sweeps may read a group of four past the end
 
@@ -211,20 +212,8 @@ def add_stiffness(indptr, columns, values, diagonal, vertices, operator, weights
                     diagonal[i] += total
                 else:
                     j = vertices[c, other]
-                    values[_position(indptr, columns, i, j)] += total
-                    values[_position(indptr, columns, j, i)] += total
-
-
-@inlined
-def _position(indptr, columns, row, column):
-    low, high = indptr[row], indptr[row + 1] - 1
-    while low < high:
-        middle = (low + high) // 2
-        if columns[middle] < column:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+                    values[position(indptr, columns, i, j)] += total
+                    values[position(indptr, columns, j, i)] += total
 
 
 @compiled
@@ -245,7 +234,7 @@ def add_to_level(changed, delta, indptr, indices, values, at, columns, wide, sin
                     continue
                 to = at[i]
                 if at[i + 1] > at[i]:
-                    to = _position(at, columns, i, indices[m])
+                    to = position(at, columns, i, indices[m])
                 if to < at[i + 1] and columns[to] == indices[m]:
                     wide[to] += value
                 else:

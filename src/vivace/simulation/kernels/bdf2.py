@@ -18,6 +18,8 @@ from ...backends.cpu.simd import at, dot4, lane4, load4, make4, splat4, store4
 from ...backends.cpu.templates import cacheable, specialised
 from ...solvers.projective.kernels.acceleration import BLOCK
 
+LABEL = "prediction and update"  # what phases of these kernels are reported under
+
 # Slots of the state (float64).
 STORED, MOVING, CREDIT, LATE, NEW_STORED, LEFT = range(6)  # energies (J)
 OVER, FACTOR, MEAN = range(6, 9)  # whether new is to be measured; what is left of velocities, and their mean

@@ -7,18 +7,20 @@ import numpy as np
 from ...backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
 from ...backends.cpu.simd import at, dot4, load4, store4
 
+LABEL = "prediction and update"  # what phases of these kernels are reported under
+
 
 @phase_kernel(items="s")
 def predict(
     begin, end, iteration, q: rows, v: rows, acceleration: rows, inertia: floats, pin: floats, target: rows, s: rows,
     start: rows, constant: rows, travel: floats,
 ):  # fmt: skip
-    """s = q + glide (h v + h² a), and the part of b that stays: inertia s + pins [fratarcangeli2016, Alg. 1, l. 1].
+    """s = q + f (h v + h² a), f what air leaves, and the part of b that stays [fratarcangeli2016, Alg. 1, l. 1].
 
     The first guess is s. For solvers of projective dynamics pinned vertices begin at their targets (`snap`): their free
     flight would only have to be undone, from a first guess whose energy is nearly all in the pins.
     """
-    reach, delay = travel[0], travel[1]  # glide h and h; for v h in the place of v: glide and h²
+    reach, delay = travel[0], travel[1]  # air_factor h and h; for v h in the place of v: air_factor and h²
     snap = travel[2] > 0
     for i in range(begin, end):
         qi = load4(q, i)
@@ -35,11 +37,11 @@ def hold_back(
 ):  # fmt: skip
     """Take from the first guess what late steps did not let through of a vertex's external acceleration a.
 
-    start -= glide h² (1 - α) a with α = (v - v_before)/h · a/|a|², between 0 and 1 [chen2024, section 3.7]. As it
+    start -= air_factor h² (1 - α) a with α = (v - v_before)/h · a/|a|², between 0 and 1 [chen2024, section 3.7]. As it
     stands there, α passes on every tremor of the velocity: here it is the mean of this and of what it was before.
     `pressed`: the share of a that is left to a vertex all the same.
     """
-    rate, fall = fall_off[0], fall_off[1]  # 1/h for velocities, 1/h² for displacements; glide h²
+    rate, fall = fall_off[0], fall_off[1]  # 1/h for velocities, 1/h² for displacements; air_factor h²
     for i in range(begin, end):
         a = load4(acceleration, i)
         square = dot4(a, a)

@@ -7,6 +7,8 @@ import numpy as np
 from ...backends.cpu.arguments import floats, ints, phase_kernel, rows
 from ...backends.cpu.simd import at, dot4, load4, make4, store4, yzx4
 
+LABEL = "prediction and update"  # what phases of these kernels are reported under
+
 TINY, ZERO = np.float32(1e-30), np.float32(0.0)
 
 

@@ -9,6 +9,8 @@ from ...backends.cpu.compiling import inlined
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ...constraints.kernels.gradients import xyz4
 
+LABEL = "contacts"  # what phases of these kernels are reported under
+
 ZERO = np.float32(0.0)
 
 

@@ -8,6 +8,8 @@ from ...backends.cpu.arguments import doubles, floats, ints, phase_kernel, rows
 from ...backends.cpu.compiling import inlined
 from ...backends.cpu.simd import at, load4, store4
 
+LABEL = "copies"  # what phases of these kernels are reported under
+
 
 @phase_kernel(items="values")
 def clear(begin, end, iteration, values: doubles):

@@ -24,8 +24,8 @@ from ...collisions.contacts import Contacts
 from ...constraints import ConstraintGroup
 from ...energy.system import System
 from ...errors import InputError
-from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver
-from ..convergence import Watcher
+from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver, refuse_terms
+from ..convergence import ConvergenceMonitor
 from .kernels.positional import (
     add_up,
     any_kernel,
@@ -191,6 +191,7 @@ class PositionalSolver(Solver):
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         self.system, self._plan = None, None
+        refuse_terms(system.model, "position based dynamics")
         self.threads, self.seed = threads, seed
         groups = [*system.springs, *system.projected, *system.quadratic, *system.positional]
         groups.sort(key=lambda group: [other is group for other in system.model.groups].index(True))
@@ -203,7 +204,7 @@ class PositionalSolver(Solver):
             Listed.of(group, order, pointers, system.h, self._kappa(group))
             for group, (order, pointers) in zip(groups, self.arrange(groups, system), strict=True)
         ]
-        self._watcher = Watcher()
+        self._convergence = ConvergenceMonitor()
         self._weigh(system)
         self._last_word = None
         self._last_ns = 0  # what it took lately
@@ -247,8 +248,8 @@ class PositionalSolver(Solver):
                 add_up.over(0, len(sums), sums=sums, total=totals[k : k + 1], serial=True)
                 for k, sums in enumerate(parts)
             ]
-            watch = watch_violation.over(0, len(parts), totals=totals, serial=True, **self._watcher.arrays)
-            self._watched = Plan([*self._planned, *last, watch], self.threads, self._watcher.monitor)
+            watch = watch_violation.over(0, len(parts), totals=totals, serial=True, **self._convergence.arrays)
+            self._watched = Plan([*self._planned, *last, watch], self.threads, self._convergence.monitor)
         return self._watched
 
     def begin(self) -> None:
@@ -260,11 +261,11 @@ class PositionalSolver(Solver):
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         if self._plan is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
-        n, budget, watcher = len(start), deadline.budget, self._watcher
+        n, budget, convergence = len(start), deadline.budget, self._convergence
         copying = self.threads if n > SMALL else 1
         Plan([load_positions.over(0, n, start=start, inverse=self.inverse, q=self.q)], copying).run()
         self.begin()
-        plan = self._watching() if watcher.begin(deadline) else self._plan
+        plan = self._watching() if convergence.begin(deadline) else self._plan
         at_ns, last = deadline.at_ns, self._last_word
         until = at_ns if at_ns is None or last is None else at_ns - self._last_ns
         sweeps = plan.run(budget.most_iterations, until, least=LEAST_SWEEPS if self._touched else 1)
@@ -276,9 +277,9 @@ class PositionalSolver(Solver):
             self._last_ns = swept_ns - begin_ns
         Plan([store_positions.over(0, n, q=self.q, out=out)], copying).run()
         stopped = "iterations" if sweeps >= budget.most_iterations else "time"
-        if watcher.satisfied:
+        if convergence.satisfied:
             stopped = "tolerance"
-        return Outcome(sweeps, self.violation(), stopped, swept_ns, self.note(), watcher.residuals)
+        return Outcome(sweeps, self.violation(), stopped, swept_ns, self.note(), convergence.residuals)
 
     def partial_sums(self) -> list[np.ndarray]:
         """Arrays that add up to Σ (C + α λ)², or Σ C² without compliance."""

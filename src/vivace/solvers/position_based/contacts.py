@@ -6,12 +6,12 @@ import numpy as np
 
 from ...backends.cpu.arguments import Phase
 from ...backends.cpu.executor import Plan
-from ...collisions.contacts import Contacts, PairContacts, WallContacts
+from ...collisions.contacts import ContactList, Contacts
 from ..kernels.contact import begin_contacts, begin_walls
 from .kernels.contact import push_contacts, push_walls
 
 
-class Touching:
+class ContactPasses:
     """Arrays of a step's contacts, and the phases that work on them.
 
     pairs     the pairs of `contacts` in the order of visit
@@ -23,17 +23,17 @@ class Touching:
     def __init__(
         self,
         contacts: Contacts,
-        pairs: PairContacts,
+        pairs: ContactList,
         previous: np.ndarray,
         q: np.ndarray,
         threads: int,
         *,
         corners: bool = False,
     ):
-        walls, recovery = contacts.walls, np.array([contacts.recovery], np.float32)
+        walls, recovery = contacts.colliders, np.array([contacts.recovery], np.float32)
         self.touched = len(walls.starts) - 1
 
-        def arrays(listed: PairContacts | WallContacts, impulses: int) -> dict[str, np.ndarray]:
+        def arrays(listed: ContactList, impulses: int) -> dict[str, np.ndarray]:
             planes = listed.planes.copy()  # gaps that are violated already are lowered
             before, made = np.zeros((len(listed), 4), np.float32), np.zeros((impulses, 4), np.float32)
             own = {"vertices": listed.vertices, "planes": planes, "before": before, "impulses": made}

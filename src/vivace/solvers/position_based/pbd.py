@@ -12,7 +12,7 @@ from ...constraints import ConstraintGroup
 from ...energy.system import System
 from ..base import SOLVERS
 from .base import PositionalSolver
-from .contacts import Touching
+from .contacts import ContactPasses
 
 
 @SOLVERS.register("pbd")
@@ -36,7 +36,7 @@ class Pbd(PositionalSolver):
         return [phase for item in self.listed for phase in item.phases(self.q, serial=True)]
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
-        touching = Touching(contacts, contacts.pairs, previous, self.q, self.threads)
-        everything = np.array([0, len(contacts.pairs)])
+        touching = ContactPasses(contacts, contacts.surfaces, previous, self.q, self.threads)
+        everything = np.array([0, len(contacts.surfaces)])
         self.contact_phases = [*touching.in_place(everything, serial=True), *touching.against_walls()]
         return [*self._phases, *self.contact_phases]

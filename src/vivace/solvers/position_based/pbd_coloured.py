@@ -28,7 +28,7 @@ from ...energy.system import System
 from ...errors import InputError
 from ..base import SOLVERS
 from .base import PositionalSolver
-from .contacts import Touching
+from .contacts import ContactPasses
 
 
 @SOLVERS.register("pbd-coloured")
@@ -118,13 +118,13 @@ class PbdColoured(PositionalSolver):
         return self._phases
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
-        colours = self._contact_colours.colour(contacts.pairs.vertices)
+        colours = self._contact_colours.colour(contacts.surfaces.vertices)
         sizes = np.bincount(colours)
         self._contact_count = len(sizes) if self.together else int(np.count_nonzero(sizes))
         if not self.together:
             return self._apart(contacts, previous, colours, sizes)
-        pairs = contacts.pairs.ordered(np.argsort(colours.astype(np.uint16), kind="stable"))
-        touching = Touching(contacts, pairs, previous, self.q, self.threads)
+        pairs = contacts.surfaces.ordered(np.argsort(colours.astype(np.uint16), kind="stable"))
+        touching = ContactPasses(contacts, pairs, previous, self.q, self.threads)
         passes = touching.in_place(np.concatenate([[0], np.cumsum(sizes)]))
         self.contact_phases = [*(p for p in passes if p.end > p.begin), *touching.against_walls()]
         mixed: list[Phase] = []
@@ -142,8 +142,8 @@ class PbdColoured(PositionalSolver):
         overflow = int(rank[-1]) + 1 if len(sizes) else 0
         rank[small] = overflow
         place = rank[colours].astype(np.uint16)
-        pairs = contacts.pairs.ordered(np.argsort(place, kind="stable"))
-        touching = Touching(contacts, pairs, previous, self.q, self.threads)
+        pairs = contacts.surfaces.ordered(np.argsort(place, kind="stable"))
+        touching = ContactPasses(contacts, pairs, previous, self.q, self.threads)
         pointers = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=overflow + 1))])
         passes = [*touching.in_place(pointers[:-1]), *touching.in_place(pointers[-2:], serial=True)]
         self.contact_phases = [*(p for p in passes if p.end > p.begin), *touching.against_walls()]

@@ -21,7 +21,7 @@ from ...errors import InputError
 from ..base import SOLVERS
 from ..projective.kernels.acceleration import add_correction
 from .base import PositionalSolver
-from .contacts import Touching
+from .contacts import ContactPasses
 from .kernels.contact import push_contacts_apart
 from .kernels.positional import clear_steps, gather_steps
 
@@ -103,8 +103,8 @@ class PbdJacobi(PositionalSolver):
         return self._phases
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
-        n, pairs = self._n, contacts.pairs
-        touching = Touching(contacts, pairs, previous, self.q, self.threads)
+        n, pairs = self._n, contacts.surfaces
+        touching = ContactPasses(contacts, pairs, previous, self.q, self.threads)
         slot_at, _, slot_of = list_corners(pairs.vertices.ravel(), n)
         self._share(self._own + np.diff(slot_at))
         passes, mine = list(self._passes), list[Phase]()

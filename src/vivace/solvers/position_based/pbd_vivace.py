@@ -24,7 +24,7 @@ from ..base import SOLVERS
 from ..projective.ordering import morton_rank
 from ..projective.vertex_graph import vertex_graph
 from .base import Listed, PositionalSolver
-from .contacts import Touching
+from .contacts import ContactPasses
 from .kernels.contact import visit_contacts
 from .kernels.positional import apply_steps
 
@@ -124,8 +124,8 @@ class PbdVivace(PositionalSolver):
         return self._by_colour(self._own_colouring, self._responses, self._visits, [])
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
-        pairs, last = contacts.pairs, self.colouring or self._own_colouring
-        touching = Touching(contacts, pairs, previous, self.q, self.threads, corners=True)
+        pairs, last = contacts.surfaces, self.colouring or self._own_colouring
+        touching = ContactPasses(contacts, pairs, previous, self.q, self.threads, corners=True)
         colouring, responses, more = self._own_colouring, self._responses, []
         if len(pairs):
             colouring = recolour_with(*self._graph, pairs.couples, last.colours, check=False, trust=True)

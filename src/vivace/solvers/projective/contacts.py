@@ -23,7 +23,7 @@ import numpy as np
 
 from ...backends.cpu.arguments import Phase
 from ...backends.cpu.executor import Plan
-from ...collisions.contacts import Contacts, PairContacts
+from ...collisions.contacts import ContactList, Contacts
 from ...constraints.kernels.local import gather
 from ...energy.kernels.assemble import list_corners
 from ..kernels.contact import begin_contacts
@@ -101,17 +101,17 @@ class ContactStage:
 
         `diagonal`: the stiffness that a contact has by default, for each vertex of the mesh.
         """
-        walls, pairs = contacts.walls, self._active(contacts.pairs, start)
+        walls, pairs = contacts.colliders, self._active(contacts.surfaces, start)
         self._deep[0] = DEEP * contacts.recovery
         added, lowered = np.zeros(len(self.rank)), np.empty_like(walls.planes)
         to = self._walls
         soft = -1.0 if stiffness is None else float(stiffness)
         count = take_walls(
-            *(walls.vertices, walls.planes, walls.friction, walls.keys, *self._held, self.rank, previous, start),
+            *(walls.corners, walls.planes, walls.friction, walls.ids, *self._held, self.rank, previous, start),
             *(diagonal, soft, np.float32(contacts.recovery), to["vertices"], to["planes"], to["before"]),
             *(to["friction"], to["weights"], self._keys, self._places, lowered, added),
         )
-        self._near = self.rank[walls.vertices], lowered
+        self._near = self.rank[walls.corners], lowered
         touching = count > 0 or len(pairs[0]) > 0
         if not self.touched and not touching:
             return None
@@ -193,7 +193,7 @@ class ContactStage:
         return [keep_out.over(0, len(vertices), vertices=vertices, planes=planes, q=self._q, used=used, serial=True)]
 
     @staticmethod
-    def _active(listed: PairContacts, start: np.ndarray) -> tuple[np.ndarray, ...]:
+    def _active(listed: ContactList, start: np.ndarray) -> tuple[np.ndarray, ...]:
         """Contacts that `start` violates: vertices (c, 4), coefficients (c, 4), planes, friction."""
         if not len(listed):
             return listed.vertices, listed.coefficients, listed.planes, listed.friction

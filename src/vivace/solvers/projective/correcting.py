@@ -30,7 +30,7 @@ from ..base import (
     SubstepsPlan,
     make_solver,
 )
-from ..convergence import Watcher
+from ..convergence import ConvergenceMonitor
 from ..kernels.vectors import clear, watch
 from .contacts import NEVER
 from .kernels.acceleration import BLOCK, add_correction
@@ -175,10 +175,10 @@ class CorrectingSolver(Solver):
         opening = self.opening_steps(layout, r, [*residual], press)
         closing = [*self.corrector.correction(layout, r, e), *after]
         steps = [*opening, *residual, *before, *([] if opening else press), *closing]
-        self._watcher, self._steps = Watcher(), steps
+        self._convergence, self._steps = ConvergenceMonitor(), steps
         self._plan = Plan(steps, threads)
-        last = watch.over(0, layout.n, square=layout.square, serial=True, **self._watcher.arrays)
-        self._watched_plan = Plan([*steps, last], threads, self._watcher.monitor)
+        last = watch.over(0, layout.n, square=layout.square, serial=True, **self._convergence.arrays)
+        self._watched_plan = Plan([*steps, last], threads, self._convergence.monitor)
         self._short_plan = Plan(steps[len(layout.local_phases) :], threads)
         self._short_ns = self._time_short() if self.uses_leftover and layout.local_phases else 0
 
@@ -240,12 +240,12 @@ class CorrectingSolver(Solver):
         if self.layout.contacts is not None and np.isfinite(self.layout.contact):
             self.layout.contacts.pressing[0] = PRESSED if self.presses else NEVER
         self.corrector.begin_correction()
-        budget, watcher = deadline.budget, self._watcher
-        plan = self._watched_plan if watcher.begin(deadline, self.layout.resolution) else self._plan
+        budget, convergence = deadline.budget, self._convergence
+        plan = self._watched_plan if convergence.begin(deadline, self.layout.resolution) else self._plan
         sweeps = plan.run(budget.most_iterations, deadline.at_ns, least=self.least_iterations)
         if deadline.at_ns is not None:
             sweeps += self._press_on(plan, sweeps)
-        done = watcher.satisfied
+        done = convergence.satisfied
         if self._short_ns and deadline.at_ns is not None and not done and sweeps < budget.most_iterations:
             sweeps += self._use_leftover(sweeps, budget.most_iterations - sweeps, deadline.at_ns)
         swept_ns = time.perf_counter_ns()
@@ -253,7 +253,7 @@ class CorrectingSolver(Solver):
         stopped = "iterations" if sweeps >= budget.most_iterations else "time"
         if done:
             stopped = "tolerance"
-        return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, self.note(), watcher.residuals)
+        return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, self.note(), convergence.residuals)
 
     def _press_on(self, plan: Plan, sweeps: int) -> int:
         """Iterations that a step gets beyond its budget of time; how many."""

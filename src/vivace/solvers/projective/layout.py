@@ -26,6 +26,7 @@ from ...energy.kernels.assemble import (
 )
 from ...energy.system import System, row_sums
 from ...errors import InputError
+from ..base import refuse_terms
 from ..kernels.vectors import load_rows, store_rows
 from .contacts import NEVER, ContactStage
 from .kernels.sweep import project_springs
@@ -76,8 +77,9 @@ class Layout:
         if system.positional:
             raise InputError(
                 f"constraint {system.positional[0].kind.name!r} is known by its value alone, which projective dynamics "
-                "cannot use; choose a position based solver such as pbd-coloured"
+                "cannot use; choose a position based solver such as pbd-coloured, or newton"
             )
+        refuse_terms(system.model, "projective dynamics")
         n = system.n
         self.system, self.threads, self.n, self.refresh, self.contact = system, threads, n, refresh, contact
         self.order = np.ascontiguousarray(order, np.int32)

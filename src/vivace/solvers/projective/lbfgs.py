@@ -22,7 +22,7 @@ from ..base import SOLVERS
 from .correcting import Accelerated, first_share
 from .kernels.quasi_newton import REJECTIONS
 from .layout import Layout
-from .safeguarded import judged_steps
+from .safeguarded import safeguarded_steps
 
 
 @SOLVERS.register("lbfgs")
@@ -51,7 +51,7 @@ class LBFGS(Accelerated):
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
         rejected = self.corrector.rejected
         longest = first_share(self.corrector.overshoot(layout))
-        self._state, before, after = judged_steps(
+        self._state, before, after = safeguarded_steps(
             *(layout, r, e), memory=self.memory, rejected=rejected, keep=self.keep, longest=longest
         )
         return before, after

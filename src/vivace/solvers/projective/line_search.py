@@ -15,7 +15,7 @@ Rest = TypeVar("Rest")
 
 
 @dataclass(frozen=True, eq=False)
-class Found(Generic[Rest]):
+class Accepted(Generic[Rest]):
     """Where a line search ended: the step, q + step d, ε there, and what else `evaluate` returned."""
 
     step: float
@@ -36,7 +36,7 @@ def backtrack(
     first: float = 1.0,
     smallest: float = 1e-10,
     slack: float = 0.0,
-) -> Found[Rest] | None:
+) -> Accepted[Rest] | None:
     """The first step α of first, γ first, γ² first, ... that lowers ε enough [fratarcangeli2018, Eq. 35]:
 
         ε(q + α d) <= ε(q) + c α d·∇ε(q)
@@ -66,6 +66,6 @@ def backtrack(
         value, rest = evaluate(trial)
         enough = energy + slack + (control * step * slope if control else 0.0)
         if value < enough or (value == enough and control > 0):
-            return Found(step, trial, value, rest)
+            return Accepted(step, trial, value, rest)
         step *= shrink
     return None

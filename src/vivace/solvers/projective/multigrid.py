@@ -41,7 +41,7 @@ from .kernels.linear import (
 )
 from .layout import CONTACT, Layout
 from .ordering import morton_rank
-from .safeguarded import judged_steps
+from .safeguarded import safeguarded_steps
 
 
 @SOLVERS.register("multigrid")
@@ -172,7 +172,7 @@ class Multigrid(CorrectingSolver, Corrector):
     # --- as a solver of its own -----------------------------------------------------------------------------------
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray):
-        self._state, before, after = judged_steps(layout, r, e, memory=0, rejected=self.rejected)
+        self._state, before, after = safeguarded_steps(layout, r, e, memory=0, rejected=self.rejected)
         return before, after
 
 

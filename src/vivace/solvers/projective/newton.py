@@ -2,10 +2,10 @@
 
     H(q) d = -∇ε(q),     q ← q + α d
 
-H is the Hessian without the constraints' negative curvature (`hessian`), so that d descends, and α is found by
+H is the Hessian of all terms without their negative curvature (`hessian`), so that d descends, and α is found by
 backtracking, so that ε never rises. Where nothing had to be left out, the error squares in every iteration; elsewhere
-it falls by a factor. [fratarcangeli2018, Eq. 11] is this iteration with α = 1, except that it prints q^(k) for q_t in
-the inertia.
+it falls by a factor. Constraints known by their value and terms of a model's own are terms like all others.
+[fratarcangeli2018, Eq. 11] is this iteration with α = 1, except that it prints q^(k) for q_t in the inertia.
 
 ε is not convex. On crumpled cloth two methods may end in neighbouring minima, with energies that differ by some 1e-6
 of what there was to gain: relative errors there have no more digits than that.
@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from cholespy import CholeskySolverD, MatrixType
 
 from ...energy.hessian import Hessian
-from ...energy.system import System
+from ...energy.system import Frame, System
 from ...errors import InputError
 from ..base import SOLVERS, Deadline, Outcome, Solver
 from .line_search import backtrack
@@ -39,11 +39,16 @@ class Newton(Solver):
     """
 
     name = "newton"
+    takes_terms = True
+    _frame: Frame | None = None
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
-        self._hessian = Hessian(system)
+        self._hessian, self._frame = Hessian(system), None
         system.potential(system.model.mesh.vertices)  # operators are stacked now, not inside the first step's budget
         self.system = system
+
+    def see(self, frame: Frame) -> None:
+        self._frame = frame
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         if self.system is None:
@@ -51,7 +56,7 @@ class Newton(Solver):
         budget = deadline.budget
         # In float32, `constant` rounds as if the prediction had moved by about an ulp: no more than the result will.
         q = start[:, :3].astype(np.float64)
-        evaluate = self.system.around(q, constant[:, :3].astype(np.float64))
+        evaluate = self.system.around(q, constant[:, :3].astype(np.float64), self._frame)
         energy, gradient = evaluate(q)
         first, limit = energy, self._limit(gradient, q, budget.tolerance)
         iterations, stopped, note, residuals = 0, "", "", list[tuple[int, float]]()
@@ -80,18 +85,24 @@ class Newton(Solver):
         return Outcome(iterations, met, stopped, now, note, np.reshape(residuals, (-1, 2)))
 
     def _limit(self, gradient: np.ndarray, q: np.ndarray, tolerance: float | None) -> float:
-        """The gradient's norm (N) to stop at: relative to the first, not below what rounding leaves, 2⁻⁵³ Y_ii |q|."""
+        """The gradient's norm (N) to stop at: relative to the first, not below what rounding leaves, 2⁻⁵³ Y_ii |q|.
+
+        Of H_ii where there is more to it than Y knows.
+        """
         assert self.system is not None
         size = float(np.linalg.norm(gradient))
         if tolerance is None or not np.isfinite(size):
             return -1.0
-        rounding = 4.0 * 2.0**-53 * float(np.linalg.norm(self.system.diagonal[:, None] * q))
+        diagonal = self.system.diagonal[:, None]
+        if self.system.positional or self.system.model.terms:
+            diagonal = diagonal + self._hessian.others(q, self._frame).diagonal().reshape(-1, 3)
+        rounding = 4.0 * 2.0**-53 * float(np.linalg.norm(diagonal * q))
         return max(tolerance * size, rounding)
 
     def _direction(self, q: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarray, float, str]:
         """d with H d = -∇ε, its slope d·∇ε < 0, and what had to be done for it."""
         assert self.system is not None
-        hessian = self._hessian(q)
+        hessian = self._hessian(q, self._frame)
         for shift in SHIFTS:
             direction = _solved(hessian, shift, -gradient)
             slope = float(np.sum(direction * gradient))

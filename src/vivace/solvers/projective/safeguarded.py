@@ -19,7 +19,7 @@ from .kernels.quasi_newton import (
 from .layout import Layout
 
 
-def judged_steps(
+def safeguarded_steps(
     layout: Layout,
     r: np.ndarray,
     e: np.ndarray,

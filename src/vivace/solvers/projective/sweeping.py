@@ -15,7 +15,7 @@ from ...collisions.contacts import Contacts
 from ...energy.system import System
 from ...errors import InputError
 from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver
-from ..convergence import Watcher
+from ..convergence import ConvergenceMonitor
 from ..kernels.vectors import watch
 from .layout import Layout
 
@@ -44,11 +44,11 @@ class SweepingSolver(Solver):
         self.layout, threads = layout, layout.threads
         phases = [*layout.local_phases, *self.sweep_phases(layout)]
         self._plan = Plan(phases, threads)
-        self._watcher = Watcher()
+        self._convergence = ConvergenceMonitor()
         # Only sweeps over fresh projections meet the true residual.
         every = max(1, self.refresh)
-        last = watch.over(0, layout.n, square=layout.square, serial=True, every=every, **self._watcher.arrays)
-        self._watched_plan = Plan([*phases, last], threads, self._watcher.monitor)
+        last = watch.over(0, layout.n, square=layout.square, serial=True, every=every, **self._convergence.arrays)
+        self._watched_plan = Plan([*phases, last], threads, self._convergence.monitor)
 
     def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
         if self.layout is None or self.system is None:
@@ -69,17 +69,17 @@ class SweepingSolver(Solver):
         if self.layout is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         self.layout.load(start, constant)
-        budget, watcher = deadline.budget, self._watcher
-        plan = self._watched_plan if watcher.begin(deadline, self.layout.resolution) else self._plan
+        budget, convergence = deadline.budget, self._convergence
+        plan = self._watched_plan if convergence.begin(deadline, self.layout.resolution) else self._plan
         contacts = self.layout.contacts
         least = LEAST_SWEEPS if contacts is not None and contacts.touched else 1
         sweeps = plan.run(budget.most_iterations, deadline.at_ns, least=least)
         swept_ns = time.perf_counter_ns()
         self.layout.store(out)
         stopped = "iterations" if sweeps >= budget.most_iterations else "time"
-        if watcher.satisfied:
+        if convergence.satisfied:
             stopped = "tolerance"
-        return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, residuals=watcher.residuals)
+        return Outcome(sweeps, self.layout.residual(), stopped, swept_ns, residuals=convergence.residuals)
 
 
 def check_omega(omega: float, below: float) -> None:

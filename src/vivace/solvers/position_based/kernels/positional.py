@@ -36,6 +36,8 @@ from ....constraints.kernels.gradients import xyz4
 from ...kernels.vectors import record
 from .positional_wide import WIDE
 
+LABEL = "constraints"  # what phases of these kernels are reported under
+
 VERTICES = ROWS = PARAMETERS = 0  # stand-ins for what `specialised` puts into copies of the templates
 KAPPA, COMPLIANT, SLOTS = 0, 1, 2  # places in the settings
 TINY, ZERO = np.float32(1e-30), np.float32(0.0)

@@ -27,6 +27,8 @@ from ....backends.cpu.simd import (
 )
 from ....constraints.kernels.gradients import SMALLEST, curved_hinge, flat_hinge, stretch, xyz4
 
+LABEL = "constraints"  # what phases of these kernels are reported under
+
 KAPPA, COMPLIANT = 0, 1  # places in the settings
 TINY, ZERO = np.float32(1e-20), np.float32(0.0)  # 1/TINY/1e-10, of pinned vertices in one point, is finite
 

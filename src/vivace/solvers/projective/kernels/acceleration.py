@@ -12,6 +12,8 @@ from ....backends.cpu.arguments import doubles, floats, ints, phase_kernel, rows
 from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import at, dot4, load4, store4
 
+LABEL = "acceleration"  # what phases of these kernels are reported under
+
 BLOCK = 512  # vertices whose products are added up together
 
 # Slots of a solver's state (float64).

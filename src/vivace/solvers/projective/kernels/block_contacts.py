@@ -22,6 +22,8 @@ from ...kernels.contact import separation
 from .acceleration import BLOCK
 from .contact import pull
 
+LABEL = "contacts"  # what phases of these kernels are reported under
+
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 
 

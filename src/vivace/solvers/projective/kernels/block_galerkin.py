@@ -45,6 +45,8 @@ from .acceleration import BLOCK
 from .block_multigrid import zxy4
 from .sweep import SMALLEST_SQUARE
 
+LABEL = "Hessian"  # what phases of these kernels are reported under
+
 SHIFT = 4e-7  # of a coarse block's trace: what sums in float32 leave uncertain of it
 
 

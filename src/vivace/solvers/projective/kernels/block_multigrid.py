@@ -21,6 +21,8 @@ from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, splat4, store4, yzx4
 from .acceleration import ALPHA, BETA, BLOCK, OLD_PRODUCT
 
+LABEL = "sweeps"  # what phases of these kernels are reported under
+
 BROKEN = 14  # of conjugate gradients' state: rounding has the better of them, nothing more is added in this Newton step
 DENSE_SHIFT = 1e-7  # of a diagonal, relative: what float32 blocks leave uncertain of the coarsest matrix
 

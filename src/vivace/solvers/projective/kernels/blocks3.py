@@ -43,6 +43,8 @@ from ....backends.cpu.simd import (
 )
 from .sweep import SMALLEST_SQUARE
 
+LABEL = "sweeps"  # what phases of these kernels are reported under
+
 
 @inlined
 def block(i, qi, spring_at, spring_j, spring_a, spring_wl, spring_w, slot_at, shares, scales, q):

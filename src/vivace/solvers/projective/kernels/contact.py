@@ -28,6 +28,8 @@ from ....backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ....constraints.kernels.gradients import xyz4
 from ...kernels.contact import separation
 
+LABEL = "contacts"  # what phases of these kernels are reported under
+
 ZERO = np.float32(0.0)
 
 # --- projective dynamics --------------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ from ....backends.cpu.compiling import compiled, inlined
 from ....backends.cpu.simd import at, dot4, load4, splat4, store4
 from .acceleration import BLOCK
 
+LABEL = "lattice"  # what phases of these kernels are reported under
+
 # Columns of the list of slabs.
 PART, NEXT, SIZE, MATRIX, CONSTANT, FIRST_NODE = range(6)
 SLAB_COLUMNS = 6

@@ -37,6 +37,8 @@ from ....backends.cpu.simd import (
 from ....constraints.kernels.rotation import gradient, rotation, rotations4
 from .sweep import SMALLEST_SQUARE
 
+LABEL = "lattice"  # what phases of these kernels are reported under
+
 
 @inlined
 def _spring_block(e, ends, stiffness, length, q):

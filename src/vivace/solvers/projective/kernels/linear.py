@@ -19,6 +19,8 @@ from ....backends.cpu.arguments import double, floats, ints, phase_kernel, rows,
 from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import at, load4, splat4, store4
 
+LABEL = "sweeps"  # what phases of these kernels are reported under
+
 
 @inlined
 def add_row(total, begin, end, j, a, x):
@@ -65,21 +67,21 @@ def backward_sweep(begin, end, iteration, row_at: ints, j: ints, a: floats, inve
         store4(e, i, at(inverse, i) * add_row(load4(r, i), at(row_at, i), at(row_at, i + 1), j, a, e))
 
 
-@phase_kernel(items="to")
+@phase_kernel(items="to", label="coarse levels")
 def restrict_rows(begin, end, iteration, row_at: ints, j: ints, a: floats, source: rows, to: rows):
     """to_i = Σ R_ik from_k, R = Pᵀ."""
     for i in range(begin, end):
         store4(to, i, add_row(splat4(np.float32(0.0)), at(row_at, i), at(row_at, i + 1), j, a, source))
 
 
-@phase_kernel(items="to")
+@phase_kernel(items="to", label="coarse levels")
 def add_prolonged(begin, end, iteration, row_at: ints, j: ints, a: floats, source: rows, to: rows):
     """to_i += Σ P_ij from_j."""
     for i in range(begin, end):
         store4(to, i, add_row(load4(to, i), at(row_at, i), at(row_at, i + 1), j, a, source))
 
 
-@phase_kernel(items="e")
+@phase_kernel(items="e", label="coarse levels")
 def apply_dense(begin, end, iteration, inverse: floats, r: rows, e: rows):
     """e = A⁻¹ r with the dense inverse of the coarsest level."""
     n = r.shape[0]
@@ -94,7 +96,7 @@ def apply_dense(begin, end, iteration, inverse: floats, r: rows, e: rows):
         store4(e, i, total + second)
 
 
-@phase_kernel(items="to")
+@phase_kernel(items="to", label="coarse levels")
 def add_prolonged_unless(
     begin, end, iteration, row_at: ints, j: ints, a: floats, source: rows, to: rows, rejected: double
 ):
@@ -105,7 +107,7 @@ def add_prolonged_unless(
         store4(to, i, add_row(load4(to, i), at(row_at, i), at(row_at, i + 1), j, a, source))
 
 
-@phase_kernel(items="left")
+@phase_kernel(items="left", label="residual")
 def residual_of(begin, end, iteration, row_at: ints, j: ints, a: floats, tie: floats, r: rows, e: rows, left: rows):
     """left = r - Y e, in differences: (Y e)_i = tie_i e_i + Σ a (e_i - e_j)."""
     for i in range(begin, end):

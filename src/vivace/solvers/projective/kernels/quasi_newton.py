@@ -20,6 +20,8 @@ from ....backends.cpu.compiling import inlined
 from ....backends.cpu.simd import lane4, load4, splat4, store4
 from .acceleration import BLOCK
 
+LABEL = "acceleration"  # what phases of these kernels are reported under
+
 COUNT, NEWEST, REJECTED, SCALE, REJECTIONS = range(5)  # slots of the state
 STATE_SIZE = 8
 PRODUCTS = 5  # of the pair in slot i: s_i·r, y_i·e, s_i·y, y_i·s, y_i·u, where (s, y, u) is the newest pair

@@ -33,6 +33,8 @@ from ....backends.cpu.simd import (
     store4,
 )
 
+LABEL = "sweeps"  # what phases of these kernels are reported under
+
 SMALLEST_SQUARE = np.float32(1e-20)  # m²: coincident vertices get a zero direction instead of a division by zero
 
 
@@ -85,7 +87,7 @@ def residual(i, qi, spring_at, spring_j, spring_a, spring_wl, other_at, other_j,
     return acc + second
 
 
-@phase_kernel(items="base")
+@phase_kernel(items="base", label="local passes")
 def project_springs(
     begin, end, iteration, spring_at: ints, spring_j: ints, zeros: floats, spring_wl: floats, q: rows, constant: rows,
     base: rows,
@@ -141,7 +143,7 @@ def sweep_jacobi(
         store4(new, i, qi + (omega * at(inverse, i)) * r)
 
 
-@phase_kernel(items="square")
+@phase_kernel(items="square", label="residual")
 def store_residual(
     begin, end, iteration, spring_at: ints, spring_j: ints, spring_a: floats, spring_wl: floats, other_at: ints,
     other_j: ints, other_a: floats, tie: floats, base: rows, q: rows, square: floats, out: rows,

@@ -23,6 +23,8 @@ from ....backends.cpu.arguments import count, floats, ints, longs, phase_kernel,
 from ....backends.cpu.compiling import compiled, inlined
 from ....backends.cpu.simd import at, load4, splat4, store4
 
+LABEL = "back-substitution"  # what phases of these kernels are reported under
+
 
 @compiled
 def runs_of(indptr, indices):
