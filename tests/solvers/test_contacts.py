@@ -9,7 +9,7 @@ from solvers.contact_lists import colliders_of
 from vivace import Budget, Cloth, InputError, Jelly, Model, Simulation, Solid, mesh
 from vivace.collisions.collider_contacts import penetration
 from vivace.collisions.colliders import Box, Plane, Sphere
-from vivace.collisions.contacts import ContactList, feature_ids
+from vivace.collisions.contacts import ContactList, Contacts, feature_ids
 from vivace.collisions.crossings import crossings
 from vivace.colouring import is_valid_constraint_colouring
 from vivace.solvers import make_solver
