@@ -14,127 +14,29 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from comparison_common import RHO, SMALLEST, Study, Values, papers, tell
+from comparison_frozen import fig5, fig6, fig10
 from comparison_live import live, solved
+from comparison_pictures import fig3
 from comparison_position_based import PositionBased
 from comparison_words import code, label, listed, number, page, table
 
-import vivace as vv
 from vivace.bench.compare import Curve
-from vivace.bench.frozen import Frozen, compare_frozen, freeze, sweep_counts
+from vivace.bench.frozen import compare_frozen, sweep_counts
 from vivace.bench.statistics import median
 from vivace.bench.study import FLOORS
 from vivace.energy.system import Frame, System
 from vivace.files import write_text
-from vivace.pictures import (
-    Camera,
-    Panel,
-    bounds_of,
-    error_against_time,
-    open_renderer,
-    panel_grid,
-    save_figure,
-)
+from vivace.pictures import Panel, error_against_time, panel_grid
 from vivace.scenes import Scene, make_scene
 from vivace.solvers import Budget, make_solver
 
-SMALLEST = "lbfgs(multigrid)"  # the smallest energy errors of those that solve a step by projective dynamics
-RHO = {"tablecloth": 0.9999, "armadillo": 0.9992}  # [fratarcangeli2018, Table 1]
 STIFFNESSES = (1e-4, 1e-2, 1.0, 10.0)  # κ, times the tablecloth's own
 ALPHAS = {"tablecloth": (0.3, 0.25), "armadillo": (0.045, 0.0025)}  # [fratarcangeli2018, section 2.2.3]
-GRADIENT = "gradient norm ÷ first guess's"
-ENOUGH = 0.01  # of the first guess's gradient
-Names = Mapping[str, str]
-Values = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is measured."""
-
-    cloth: int = 100  # vertices a side
-    newton_cloth: int = 50
-    body: int = 43
-    frame: int = 15  # the frozen one
-    budgets: tuple[float, ...] = (4.0, 8.0, 15.0, 25.0)
-    frames: int = 60
-    samples: int = 5
-    most: int = 240  # iterations
-    newton: tuple[int, ...] = (1, 2, 4, 8)
-    repeat: int = 3
-    tuned: str = ""  # options of a Chebyshev solver that tunes its ρ
-    picture: tuple[int, int] = (640, 600)
-    renderer: str = "auto"
-
-    @property
-    def told(self) -> tuple[int, int, int]:
-        """Numbers of iterations that the tables show."""
-        return self.most // 24, self.most // 4, self.most
-
-    @property
-    def counts(self) -> list[int]:
-        """Numbers of iterations that the plots show."""
-        return sorted({*sweep_counts(self.most), *self.told})
-
-
-QUICK = Size(
-    *(8, 6, 16, 2, (1.0, 2.0), 4, 2, 24, (1, 2), 1),
-    tuned=":horizon=4",
-    picture=(160, 150),
-    renderer="painter",
-)
-
-
-class Study:
-    """What the parts share: the two scenes, their frozen frames, and where things go."""
-
-    def __init__(self, folder: Path, armadillo: str | None, quick: bool):
-        self.folder, self.quick, self.size = folder, quick, QUICK if quick else Size()
-        self.cloth = make_scene("tablecloth", resolution=self.size.cloth)
-        own = {"path": armadillo} if armadillo else {"resolution": self.size.body}
-        self.body = make_scene("armadillo", **own)
-        kind = "from the file given" if armadillo else "generated stand-in"
-        cloth, body = self.cloth.model, self.body.model
-        self.settings = {
-            "version": vv.__version__,
-            "threads": self.cloth.simulate(solver="jacobi").threads,
-            "tablecloth": f"{cloth.n:,} vertices, {len(cloth.mesh.triangles):,} triangles",
-            "armadillo": f"{kind}, {body.n:,} vertices, {len(body.mesh.tets):,} tetrahedra",
-            "quick": quick,
-        }
-
-    @cached_property
-    def frozen_cloth(self) -> Frozen:
-        return freeze(self.cloth, self.size.frame, progress=tell)
-
-    @cached_property
-    def frozen_body(self) -> Frozen:
-        return freeze(self.body, self.size.frame, progress=tell)
-
-    def frozen(self) -> tuple[Frozen, Frozen]:
-        return self.frozen_cloth, self.frozen_body
-
-    def path(self, name: str) -> Path:
-        return self.folder / "figures" / f"comparison_{name}.png"
-
-    def chebyshev(self, inner: str) -> str:
-        """Chebyshev over `inner`, its ρ tuned when it is prepared."""
-        return f"chebyshev({inner}){self.size.tuned}"
-
-    def solve(self, frozen: Frozen, solvers: Sequence[str], counts: Sequence[int] | None = None) -> list[Curve]:
-        """The frozen frame after growing numbers of iterations."""
-        counts = self.size.counts if counts is None else counts
-        return compare_frozen(frozen, solvers, iterations=counts, repeat=self.size.repeat, progress=tell)
-
-
-def papers(scene: Scene, options: str = "") -> str:
-    """Chebyshev over Jacobi with the course's ρ, and nothing that saves it from diverging."""
-    return f"chebyshev(jacobi):rho={RHO[scene.name]},watch=False{options}"
 
 
 # --- the table of solvers -----------------------------------------------------------------------------------------
@@ -208,91 +110,6 @@ def _live(study: Study, scene: Scene, name: str) -> Values:
     }
 
 
-# --- [fratarcangeli2018, figure 3] --------------------------------------------------------------------------------
-
-
-def fig3(study: Study) -> Values:
-    """The tablecloth after the same time by several solvers, beside the converged trajectory."""
-    size, exact = study.size, study.frozen_cloth.reference.q
-    small = make_scene("tablecloth", resolution=size.newton_cloth)
-    runs: list[tuple[str, Scene, str, Budget]] = [
-        ("direct, 10 iterations", study.cloth, "direct", Budget(iterations=10)),
-        ("direct, 100 iterations", study.cloth, "direct", Budget(iterations=100)),
-        ("jacobi, 10 iterations", study.cloth, "jacobi", Budget(iterations=10)),
-        ("jacobi, 400 iterations", study.cloth, "jacobi", Budget(iterations=400)),
-        ("chebyshev(jacobi), 400 iterations", study.cloth, papers(study.cloth), Budget(iterations=400)),
-        (f"{SMALLEST}, {size.budgets[1]:g} ms", study.cloth, SMALLEST, Budget(ms=size.budgets[1])),
-        (f"auto, {size.budgets[1]:g} ms", study.cloth, "auto", Budget(ms=size.budgets[1])),
-        (f"newton, {small.model.n:,} vertices", small, "newton", Budget(tolerance=1e-4, iterations=20)),
-    ]
-    pictures, rows = [], []
-    for title, scene, solver, budget in runs:
-        q, ms = _after(scene, solver, budget, size.frame)
-        finite = bool(np.isfinite(q).all())
-        pictures.append((f"{title}\n{number(ms)} ms a frame", scene, q))
-        away = 100 * np.sqrt(np.mean(np.sum((q - exact) ** 2, axis=1))) if scene is study.cloth and finite else None
-        rows.append([title, number(ms), number(away), number(100 * _stretch(scene, q) if finite else np.inf)])
-    pictures.insert(7, ("converged in float64", study.cloth, exact))
-    rows.append(["converged in float64", "–", "0", number(100 * _stretch(study.cloth, exact))])
-    _contact_sheet(study, pictures)
-    head = [
-        "solver",
-        "ms a frame",
-        "RMS distance from converged (cm)",
-        "stretch of the edges, mean of absolute values (%)",
-    ]
-    return {
-        "table": table(head, rows),
-        "seconds": f"{size.frame * study.cloth.time_step:.2f}",
-        "newton": f"{small.model.n:,}",
-        "rho": f"{RHO['tablecloth']:g}",
-    }
-
-
-def _after(scene: Scene, solver: str, budget: Budget, frames: int) -> tuple[np.ndarray, float]:
-    """Positions after so many frames, and the median milliseconds of one."""
-    sim = scene.simulate(solver=solver, budget=budget)
-    sim.prepare(wait=True)
-    spent = []
-    for k in range(frames):
-        tell(f"{scene.name}, {scene.model.n} vertices: {label(solver)}", k, frames)
-        spent.append(sim.step().ms)
-    return sim.positions.astype(np.float64), float(np.median(spent))
-
-
-def _stretch(scene: Scene, q: np.ndarray) -> float:
-    body = PositionBased(scene)
-    return float(np.abs(body.lengths(q) / body.rest - 1).mean())
-
-
-def _contact_sheet(study: Study, pictures: Sequence[tuple[str, Scene, np.ndarray]]) -> None:
-    from matplotlib.figure import Figure
-
-    camera = _camera(study, [q for _, _, q in pictures])
-    across = 5
-    down = -(-len(pictures) // across)
-    figure = Figure(figsize=(3.0 * across, 3.3 * down), layout="constrained", facecolor="white")
-    for axes in figure.subplots(down, across, squeeze=False).flat:
-        axes.set_axis_off()
-    for axes, (title, scene, q) in zip(figure.axes, pictures, strict=False):
-        mesh = scene.model.mesh
-        options = {"points": scene.model.pinned, "size": study.size.picture, "backend": study.size.renderer}
-        with open_renderer(mesh.triangles, camera, **options) as renderer:
-            axes.imshow(renderer.draw(q))
-        axes.set_title(title, fontsize=9.5)
-    save_figure(figure, study.path("fig3"), study.settings)
-
-
-def _camera(study: Study, states: Sequence[np.ndarray]) -> Camera:
-    """One view for all, wide enough for those that have not gone far; the rest may leave it."""
-    rest = study.cloth.model.mesh.vertices
-    low, high = rest.min(axis=0), rest.max(axis=0)
-    reach = 1.5 * float(np.max(high - low))
-    inside = [np.clip(np.where(np.isfinite(q), q, low), low - reach, high + reach) for q in states]
-    aspect = study.size.picture[0] / study.size.picture[1]
-    return Camera.framing(*bounds_of(inside), direction=study.cloth.view, aspect=aspect)
-
-
 # --- [fratarcangeli2018, figure 4] --------------------------------------------------------------------------------
 
 
@@ -333,114 +150,6 @@ def _moving(scene: Scene, frames: int) -> tuple[System, Frame]:
     for _ in range(frames):
         report = sim.step()
     return sim.system, report.frame
-
-
-# --- [fratarcangeli2018, figures 5, 6 and 10] ---------------------------------------------------------------------
-
-
-def fig5(study: Study) -> Values:
-    """Gradient norm against iterations and milliseconds, without acceleration and with."""
-    plain = ["direct", "gauss-seidel", "jacobi", "vivace"]
-    fast = [study.chebyshev(inner) for inner in ("direct", "gauss-seidel", "jacobi", "multigrid")]
-    fast = [papers(study.cloth), *fast, "lbfgs(multigrid)"]
-    frozen = study.frozen_cloth
-    curves = study.solve(frozen, [*plain, *fast])
-    newton = compare_frozen(frozen, ["newton"], iterations=study.size.newton, repeat=1, progress=tell)
-    rows = [panels_of([*(c for c in curves if c.solver in plain), *newton], "as they are")]
-    rows.append(panels_of([c for c in curves if c.solver in fast], "accelerated"))
-    panel_grid(study.path("fig5"), rows, settings=study.settings)
-    return {
-        "table": convergence_table(study, [*curves, *newton], energy=True),
-        "frame": str(study.size.frame),
-        "rho": f"{RHO['tablecloth']:g}",
-        "quickest": quickest([*curves, *newton]),
-    }
-
-
-def fig6(study: Study) -> Values:
-    """Under-relaxation of Chebyshev over Jacobi on the armadillo."""
-    solvers = [papers(study.body, f",gamma={gamma}") for gamma in (1.0, 0.9, 0.75)]
-    curves = study.solve(study.frozen_body, [*solvers, "jacobi"])
-    panel_grid(study.path("fig6"), [panels_of(curves, "armadillo")], settings=study.settings)
-    left = [number(median(c.gradients)) for c in curves[:-1] if c.budget.iterations == study.size.told[1]]
-    sim = study.body.simulate(solver="jacobi")
-    sim.prepare()
-    return {
-        "table": convergence_table(study, curves),
-        "rho": f"{RHO['armadillo']:g}",
-        "overshoot": f"{sim.solver.overshoot(sim.solver.layout):.2f}",
-        "told": str(study.size.told[1]),
-        "left": listed(left[:3]),
-    }
-
-
-def fig10(study: Study) -> Values:
-    """Conjugate gradients against Chebyshev, with Jacobi and with a factorisation inside, on both frames."""
-    rows, tables = [], []
-    for frozen in study.frozen():
-        scene = frozen.scene.name
-        theirs, ours = papers(frozen.scene), study.chebyshev("jacobi")
-        names = {theirs: "chebyshev(jacobi) with the course's ρ", ours: "chebyshev(jacobi) with a tuned ρ"}
-        jacobi, direct = ["pcg", theirs, ours], ["pcg(direct)", study.chebyshev("direct")]
-        curves = study.solve(frozen, [*jacobi, *direct])
-        first = panels_of([c for c in curves if c.solver in jacobi], f"{scene}, Jacobi inside", names)[0]
-        second = panels_of([c for c in curves if c.solver in direct], f"{scene}, a factorisation inside", names)[0]
-        rows.append([first, second])
-        tables.append(convergence_table(study, curves, names).replace("solver", scene, 1))
-    panel_grid(study.path("fig10"), rows, settings=study.settings)
-    return {
-        "tables": "\n\n".join(tables),
-        "rhos": listed([f"{rho:g}" for rho in RHO.values()]),
-        "horizon": str(make_solver(study.chebyshev("jacobi")).horizon),
-    }
-
-
-def panels_of(curves: Sequence[Curve], title: str, names: Names | None = None) -> list[Panel]:
-    """Gradient norms against iterations, and against milliseconds."""
-    by_count, by_ms = {}, {}
-    for solver, its in by_solver(curves).items():
-        gradients = np.array([median(c.gradients) for c in its])
-        name = (names or {}).get(solver, label(solver))
-        by_count[name] = (np.array([c.budget.iterations for c in its]), gradients)
-        by_ms[name] = (np.array([median(c.ms) for c in its]), gradients)
-    return [
-        Panel(by_count, title, "iterations", GRADIENT, log_x=True),
-        Panel(by_ms, title, "time for the frame (ms)", GRADIENT, log_x=True),
-    ]
-
-
-def convergence_table(
-    study: Study, curves: Sequence[Curve], names: Names | None = None, *, energy: bool = False
-) -> str:
-    """Of each solver: what an iteration takes, and what some numbers of them leave of the gradient and the energy."""
-    told, rows = study.size.told, []
-    for solver, its in by_solver(curves).items():
-        found = {c.budget.iterations: c for c in its}
-        row = [code((names or {}).get(solver, solver)), number(median(its[-1].ms / its[-1].sweeps))]
-        row += [number(median(found[k].gradients)) if k in found else "–" for k in told]
-        if energy:
-            row += [number(median(found[k].errors)) if k in found else "–" for k in told]
-            row += [number(ms_to_enough(its))]
-        rows.append(row)
-    head = ["solver", "ms an iteration", *(f"gradient after {k}" for k in told)]
-    head += [*(f"energy error after {k}" for k in told), f"ms to a gradient of {ENOUGH:g}"] if energy else []
-    return table(head, rows)
-
-
-def ms_to_enough(its: Sequence[Curve]) -> float | None:
-    """Milliseconds of one solver's first number of iterations that leaves a small gradient."""
-    return next((median(c.ms) for c in its if median(c.gradients) <= ENOUGH), None)
-
-
-def quickest(curves: Sequence[Curve]) -> str:
-    """Solvers by their milliseconds to a small gradient, those that get there."""
-    times = {solver: ms_to_enough(its) for solver, its in by_solver(curves).items()}
-    there = sorted((ms, solver) for solver, ms in times.items() if ms is not None)
-    return ", ".join(f"{code(solver)} {number(ms)} ms" for ms, solver in there) or "none"
-
-
-def by_solver(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
-    return {name: [c for c in curves if c.solver == name] for name in dict.fromkeys(c.solver for c in curves)}
 
 
 # --- [fratarcangeli2018, figure 7] --------------------------------------------------------------------------------
@@ -484,16 +193,6 @@ def fig7(study: Study) -> Values:
 PARTS: dict[str, Callable[[Study], Values]] = {
     part.__name__: part for part in (choice, vivace4, vivace5, fig3, fig4, fig5, fig6, fig7, fig10)
 }
-
-
-def tell(what: str, done: int, total: int) -> None:
-    """Progress: a line on standard error whenever something else begins."""
-    if what != tell.last:  # type: ignore[attr-defined]
-        print(what, file=sys.stderr, flush=True)
-        tell.last = what  # type: ignore[attr-defined]
-
-
-tell.last = ""  # type: ignore[attr-defined]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -336,6 +336,7 @@ def test_strain_of_a_scaled_body(position_based):
 
 
 def test_random_contacts_name_no_vertex_twice(position_based):
+    recolouring = importlib.import_module("position_based_recolouring")
     scene = make_scene("falling-cube", scale=SMALL)
-    contacts = position_based.random_contacts(scene, 500, np.random.default_rng(0))
+    contacts = recolouring.random_contacts(scene, 500, np.random.default_rng(0))
     assert all(len(set(contact)) == 4 for contact in contacts.tolist())

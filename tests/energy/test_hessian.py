@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from constraints.test_system import MODELS
+from energy.test_equations import MODELS
 from vivace import Cloth, Model, Prepared, Role, Solid, System, constraint, mesh
 from vivace.constraints import CONSTRAINTS
 from vivace.energy.hessian import Hessian

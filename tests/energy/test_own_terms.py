@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from energy.test_terms import Drag, Triple, Well
+from terms.test_terms import Drag, Triple, Well
 from vivace import Blocks, Budget, Cloth, ElementTerm, InputError, Model, Simulation, System, Term, Wire, mesh
 from vivace.bench.converged import converged
 from vivace.energy.hessian import Hessian

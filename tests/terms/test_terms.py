@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from constraints.test_system import MODELS
+from energy.test_equations import MODELS
 from vivace import Blocks, Cloth, ElementTerm, Frame, Jelly, Model, Prepared, Role, System, Term, constraint, mesh
 from vivace.constraints import CONSTRAINTS, make_group
 from vivace.energy import Projected, Quadratic, Springs, Valued

@@ -1,4 +1,4 @@
-"""The system that constraints make: the matrix, the energy's gradient, and the solid's linear elasticity."""
+"""The equations of a step: the matrix, the energy and its gradient, and the solid's linear elasticity."""
 
 from __future__ import annotations
 
