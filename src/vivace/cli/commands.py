@@ -122,7 +122,7 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
             f"contacts: median {summary['contacts_median']:.0f}, at most {summary['contacts_most']}; colours "
             f"{summary['colours_least']} to {summary['colours_most']}; recolouring, median "
             f"{summary['recolouring_ms_median']:.2f} ms; stopped from passing through a surface: at most "
-            f"{summary['stuck_most']} vertices in a frame",
+            f"{summary['corrected_most']} vertices in a frame",
             soft_wrap=True,
         )
     if summary["stretch_mean"] is not None:
