@@ -18,7 +18,7 @@ from ..constraints import CONSTRAINTS
 from ..errors import InputError
 from ..files import check_writable
 from ..scenes import SCENES, parameters_of, summary_of
-from ..solvers import SOLVERS, make_solver, options_of
+from ..solvers import SOLVERS, limitations_of, make_solver, options_of
 from .arguments import budget_of, scene_of
 from .console import err, out, progress, show_json, show_table
 
@@ -31,7 +31,8 @@ PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 LISTS: dict[str, Callable[[], list[dict]]] = {
     "scenes": lambda: [{"name": n, "summary": summary_of(n), "parameters": parameters_of(n)} for n in SCENES],
     "solvers": lambda: [
-        {"name": n, "summary": _first_line(cls), "options": options_of(cls)} for n, cls in SOLVERS.items()
+        {"name": n, "summary": _first_line(cls), "options": options_of(cls), "limitations": limitations_of(cls)}
+        for n, cls in SOLVERS.items()
     ],
     "colourings": lambda: [
         {"name": n, "summary": _first_line(function), "options": colouring_options(n)}
@@ -63,6 +64,8 @@ def list_things(arguments: argparse.Namespace) -> None:
             out.print(Text.assemble("  ", (row["name"], "cyan"), "  ", row["summary"]), soft_wrap=True)
             if text:
                 out.print(f"      {text}", style="dim", soft_wrap=True)
+            if row.get("limitations"):
+                out.print(f"      limitations: {row['limitations']}", style="dim", markup=False, soft_wrap=True)
     return None
 
 
@@ -124,7 +127,7 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
             f"contacts: median {summary['contacts_median']:.0f}, at most {summary['contacts_most']}; colours "
             f"{summary['colours_least']} to {summary['colours_most']}; recolouring, median "
             f"{summary['recolouring_ms_median']:.2f} ms; stopped from passing through a surface: at most "
-            f"{summary['stuck_most']} vertices in a frame",
+            f"{summary['corrected_most']} vertices in a frame",
             soft_wrap=True,
         )
     if summary["stretch_mean"] is not None:

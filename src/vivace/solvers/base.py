@@ -6,6 +6,7 @@ called every step and must leave finite positions behind whatever the budget, at
 
 from __future__ import annotations
 
+import inspect
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -279,3 +280,9 @@ def options_of(cls: type[Solver]) -> dict[str, object]:
     """Option names and defaults of a registered solver."""
     items: tuple = fields(cls) if is_dataclass(cls) else ()
     return {item.name: (item.default if item.default is not MISSING else None) for item in items}
+
+
+def limitations_of(cls: type[Solver]) -> str:
+    """What a solver cannot do or does badly, in the words of its docstring, which ends with them; "" if it has none."""
+    text = inspect.cleandoc(cls.__doc__ or "").partition("Limitations: ")[2]
+    return " ".join(text.split())
