@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..backends.cpu.arguments import Phase
 from ..checks import is_number, is_whole, read_value
 from ..collisions.contacts import Contacts
 from ..colouring import Colouring
+from ..deprecation import warn
 from ..energy.system import Frame, System
 from ..errors import InputError
 from ..model.model import Model
@@ -129,6 +130,12 @@ class Solver(ABC):
     wrappers: ClassVar[Mapping[str, type[Solver]]] = {}  # what accelerates it in its own way, by the accelerator's name
     takes_terms: ClassVar[bool] = False  # whether it minimises energy terms of a model's own (`Model.add`)
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "touch" in cls.__dict__:  # what `set_contacts` was called
+            warn(f"{cls.__name__}.touch", f"{cls.__name__}.set_contacts")
+            cls.set_contacts = cls.__dict__["touch"]  # type: ignore[method-assign]
 
     @property
     def plan_key(self) -> object:
