@@ -23,7 +23,7 @@ from ..projective.kernels.acceleration import add_correction
 from .base import PositionalSolver
 from .contacts import ContactPasses
 from .kernels.contact import push_contacts_apart
-from .kernels.positional import clear_steps, gather_steps
+from .kernels.steps import clear_steps, gather_steps
 
 Update = Callable[[np.ndarray, np.ndarray], list[Phase]]  # what is made of q and the summed corrections
 

@@ -26,7 +26,7 @@ from ..projective.vertex_graph import vertex_graph
 from .base import Listed, PositionalSolver
 from .contacts import ContactPasses
 from .kernels.contact import visit_contacts
-from .kernels.positional import apply_steps
+from .kernels.steps import apply_steps
 
 SPARE = 1.6  # on the overshoot at rest, for what deformation adds
 RAMP, RAMP_LENGTH = 2.0, 200  # iterations in which ω gets half-way; see `vivace` for why the first must be plain
