@@ -11,13 +11,23 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A read-only mapping from names to things, filled by its `register` decorator."""
+    """A read-only mapping from names to things, filled by its `register` decorator.
+
+        @vv.SOLVERS.register("mine")
+        class Mine(vv.Solver): ...
+
+        vv.SOLVERS["mine"], "mine" in vv.SOLVERS, list(vv.SOLVERS)
+
+    What is registered can be named wherever names are: `Simulation(model, solver="mine")`, scene files, the command
+    line. A name that is not there raises an UnknownNameError with the nearest that are.
+    """
 
     def __init__(self, kind: str):
         self.kind = kind
         self._things: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
+        """A decorator that adds what it decorates under `name`, and returns it as it is. A name is given once."""
         if not name or name != name.strip():
             raise InputError(f"a {self.kind} needs a name without spaces around it, not {name!r}")
 

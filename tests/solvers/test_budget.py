@@ -11,6 +11,7 @@ from vivace import (
     Budget,
     InputError,
     Model,
+    Outcome,
     Simulation,
     UnknownNameError,
     Wire,
@@ -214,3 +215,20 @@ def test_one_solver_object_in_two_simulations():
     alone.step()
     first.step()
     np.testing.assert_array_equal(first.positions, alone.positions)
+
+
+def test_a_deadline_tells_which_limit_is_reached():
+    """Iterations first, then the clock; a sweep that would end too late is not begun; no limit of time, no "time"."""
+    past, far, room = 0, time.perf_counter_ns() + 10**15, 10**16
+    both = Budget(ms=1.0, iterations=3)
+    assert [Deadline(both, far).reached(k) for k in range(5)] == ["", "", "", "iterations", "iterations"]
+    assert [Deadline(both, past).reached(k) for k in (1, 3)] == ["time", "iterations"]
+    assert Deadline(both, far).reached(1, room) == "time"
+    assert Deadline(Budget(tolerance=0.5), None).reached(MOST_ITERATIONS - 1, room) == ""
+    assert Deadline(Budget(tolerance=0.5), None).reached(MOST_ITERATIONS) == "iterations"
+
+
+def test_an_outcome_without_a_time_has_ended_now():
+    before = time.perf_counter_ns()
+    ended = Outcome(1, 0.0, "iterations").swept_ns
+    assert before <= ended <= time.perf_counter_ns()

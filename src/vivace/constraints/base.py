@@ -123,6 +123,8 @@ def constraint(
 ) -> Callable[[type], type]:
     """Register a class with `prepare(rest, **options)` and `project(z, parameters, p)` under `name`.
 
+    Then `model.constrain(name, vertices, stiffness, **options)` adds such constraints, in every solver. The head of
+    `vivace.constraints.base` and docs/constraints.md tell what the two do; examples/own_constraint.py has an example.
     `vertices`, `rows`: k and r of A_c. `parameters`: names of the numbers that `project` reads, one set a constraint.
     `unit`: of the stiffness, for messages and listings. `project` may be left out for Role.QUADRATIC and Role.TARGET.
     Role.POSITION has `evaluate(x, parameters, gradient)` instead, which returns C and writes its gradient (k, 3), and

@@ -15,11 +15,29 @@ from ..registry import Registry
 
 
 class Material(Protocol):
+    """What a body is made of. Anything with these two methods is one, and goes to `Model.of(mesh, material)`:
+
+        @vv.MATERIALS.register("net")  # for [material] kind = "net" in scene files; otherwise not needed
+        @dataclass(frozen=True)
+        class Net:
+            '''Threads of a net; its fields, numbers with defaults, are the entries of a [material] table.'''
+
+            stretch: float = 1e3  # N/m
+
+            def masses(self, mesh):
+                return np.full(mesh.n_vertices, 0.01)
+
+            def constraints(self, mesh):
+                return [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
+
+    `vivace.constraints.make_group` makes constraints of any registered type; `vivace list constraints` shows them.
+    """
+
     def masses(self, mesh: Mesh) -> np.ndarray:
-        """Mass of each vertex (kg)."""
+        """Mass of each vertex (n,), kg: all positive."""
 
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
-        """What holds the body together."""
+        """What holds the body together: any number of groups, each of one type."""
 
 
 MATERIALS: Registry[type] = Registry("material")

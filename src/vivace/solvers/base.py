@@ -84,6 +84,15 @@ def as_budget(value: Budget | float) -> Budget:
 class Deadline:
     """A budget that has started to run: solvers stop between sweeps, before `at_ns` would be missed.
 
+    A solver that makes one sweep after the other asks before each whether there is still room for it:
+
+        sweeps, stopped = 0, ""
+        while not stopped:
+            ...  # a sweep
+            sweeps += 1
+            stopped = deadline.reached(sweeps)
+
+    `budget`: what was asked for; a solver may also stop at `budget.tolerance`, and then says "tolerance".
     `trace`: somebody wants to know the residuals of all sweeps (`Outcome.residuals`).
     """
 
@@ -100,18 +109,32 @@ class Deadline:
         whole = int(budget.ms * 1e6)
         return cls(budget, start + whole - min(reserve_ns, whole // 4), trace)
 
+    def reached(self, sweeps: int, sweep_ns: int = 0) -> str:
+        """The limit that ends a solve after so many sweeps, "iterations" or "time"; "" while there is room for more.
+
+        `sweep_ns`: what the next sweep will take. One that would end too late is not begun.
+        """
+        if sweeps >= self.budget.most_iterations:
+            return "iterations"
+        late = self.at_ns is not None and time.perf_counter_ns() + sweep_ns > self.at_ns
+        return "time" if late else ""
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a solve did. `residual`: norm of the residual (N) that the last sweep met, vertex by vertex.
+    """What a solve did: what `Solver.solve` returns, and `Simulation.step` puts into its report.
 
-    Where projections are kept for some sweeps it is the residual with those; `Report.gradient` is the true one.
+        return Outcome(sweeps, residual, stopped)
+
+    `residual`: norm of the residual (N) that the last sweep met, vertex by vertex. Where projections are kept for some
+    sweeps it is the residual with those; `Report.gradient` is the true one.
     """
 
     sweeps: int
     residual: float
     stopped: str  # "time", "iterations" or "tolerance"
-    swept_ns: int  # when the last sweep ended, on the clock of time.perf_counter_ns
+    # when the last sweep ended, on the clock of time.perf_counter_ns; unless told, now
+    swept_ns: int = field(default_factory=time.perf_counter_ns)
     note: str = ""  # what a user should know: acceleration that was reduced, a hierarchy that is still being built, ...
     # (k, 2), if they were asked for: numbers of sweeps over fresh projections, and the norm of the residual each met
     residuals: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
@@ -121,7 +144,34 @@ SubstepsPlan = Callable[[Sequence[Deadline]], Outcome]  # a deadline for each su
 
 
 class Solver(ABC):
-    """Options are the fields of the dataclass; each documents its range in the class docstring."""
+    """Who finds the positions that a step ends with. One of your own is a class with two methods, and a name:
+
+        @vv.SOLVERS.register("mine")
+        @dataclass(eq=False)
+        class Mine(vv.Solver):
+            '''One line, which `vivace list solvers` shows.
+
+            omega  an option: "mine:omega=0.5"; the docstring tells its range
+
+            Limitations: what it cannot do; the docstring ends with it.
+            '''
+
+            omega: float = 1.0
+
+            name = "mine"
+
+            def prepare(self, system, *, threads, seed):
+                self.system = system  # and all that does not depend on where the vertices are
+
+            def solve(self, start, constant, out, deadline):
+                energy = self.system.around(start[:, :3], constant[:, :3])  # q ↦ ε(q), ∇ε(q)
+                ...
+                out[:, :3] = q
+                return vv.Outcome(sweeps, residual, stopped)
+
+    `Simulation(model, solver="mine")` then uses it, and so do scene files and `vivace run`. All other methods have a
+    default that is right for a solver without memory, contacts and colours. examples/own_solver.py is a whole one.
+    """
 
     name: ClassVar[str] = ""
     colouring: Colouring | None = None  # of the current system, for solvers that colour
@@ -153,7 +203,11 @@ class Solver(ABC):
 
     @abstractmethod
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
-        """Get ready for `system`; everything that depends on its constraints but not on its state."""
+        """Get ready for `system`; everything that depends on its constraints but not on its state.
+
+        Called before the first step and whenever `system` is another; sets `self.system` when all is ready. The result
+        must not depend on `threads`; `seed` is for what is drawn at random.
+        """
 
     def adapt(self, system: System) -> bool:
         """Go on with a system that differs from the last in its pins only (`System.shares_structure`), within a frame.
@@ -201,7 +255,8 @@ class Solver(ABC):
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Minimise the step's energy from the first guess `start`; write the positions to `out`.
 
-        All are (n, 4) float32 in the order of the mesh; `constant` is `System.constant`.
+        All are (n, 4) float32 in the order of the mesh, the fourth column zero; `constant` is `System.constant`. What
+        is written must be finite, and one sweep's worth at least, however short the time until the deadline.
         """
 
 
