@@ -20,11 +20,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import check_seed, check_time_step, is_whole
+from .checks import (
+    FASTEST,
+    LARGEST,
+    STRONGEST,
+    as_list,
+    as_numbers,
+    check_name,
+    check_seed,
+    check_time_step,
+    is_whole,
+    shown,
+)
 from .collisions.contacts import NONE, Contacts
 from .collisions.detector import Detector
 from .colouring import Colouring
-from .errors import InputError, UnknownNameError
+from .errors import InputError
 from .holding import Held, as_vertices
 from .integrators import INTEGRATORS, Bdf2
 from .kernels.team import SMALL, Job, Phase, check_threads
@@ -86,12 +97,9 @@ class Simulation:
         integrator: str = "euler",
         trace: bool = False,
     ):
-        if form not in FORMS:
-            raise UnknownNameError("form", str(form), FORMS)
-        if guess not in GUESSES:
-            raise UnknownNameError("guess", str(guess), GUESSES)
-        if integrator not in INTEGRATORS:
-            raise UnknownNameError("integrator", str(integrator), INTEGRATORS)
+        check_name("form", form, FORMS)
+        check_name("guess", guess, GUESSES)
+        check_name("integrator", integrator, INTEGRATORS)
         if integrator == "bdf2" and form == "verlet":
             raise InputError('integrator="bdf2" does not go with form="verlet"; take form="velocity"')
         if not isinstance(model, Model):
@@ -147,6 +155,7 @@ class Simulation:
         h, time = check_time_step(value), self.time
         if h == self._h:
             return
+        _pulled(self._model, self._gravity, self._forces, h)
         self._h = h
         self._adopt(self._model)
         self._seconds, self._from_frame = time, self.frames
@@ -212,6 +221,7 @@ class Simulation:
     def _check_model(self, value: Model) -> None:
         if not isinstance(value, Model) or value.n != self._model.n:
             raise InputError(f"a running simulation takes a Model with its own {self._model.n} vertices")
+        _pulled(value, value.gravity, self._forces, self._h)
 
     @property
     def budget(self) -> Budget:
@@ -230,7 +240,9 @@ class Simulation:
 
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
-        self._gravity = _checked("gravity", value, (3,)).copy()
+        gravity = as_numbers("gravity", value, (3,), most=STRONGEST, unit="m/s²").copy()
+        _pulled(self._model, gravity, self._forces, self._h)
+        self._gravity = gravity
         self._accelerate()
 
     @property
@@ -244,7 +256,7 @@ class Simulation:
 
     @wind.setter
     def wind(self, value: ArrayLike) -> None:
-        self._wind = _checked("wind", value, (3,)).copy()
+        self._wind = as_numbers("wind", value, (3,), most=FASTEST, unit="m/s").copy()
 
     @property
     def positions(self) -> np.ndarray:
@@ -253,7 +265,8 @@ class Simulation:
 
     @positions.setter
     def positions(self, value: ArrayLike) -> None:
-        self._q[:] = _rows(_checked("positions", value, self._q[:, :3].shape))  # the fourth column may be lost too
+        positions = as_numbers("positions", value, self._q[:, :3].shape, most=LARGEST)
+        self._q[:] = _rows(positions)  # the fourth column may be lost too
         self._restart()
 
     @property
@@ -263,7 +276,9 @@ class Simulation:
 
     @velocities.setter
     def velocities(self, value: ArrayLike) -> None:
-        self._v[:] = _rows(_checked("velocities", value, self._v[:, :3].shape) * self._per_velocity)
+        most = min(FASTEST, LARGEST / self._h)  # that no step leads farther than positions may be
+        velocities = as_numbers("velocities", value, self._v[:, :3].shape, most=most, unit="m/s")
+        self._v[:] = _rows(velocities * self._per_velocity)
         self._moving, self._shares[:] = False, 1.0
         self._restart()
 
@@ -290,15 +305,17 @@ class Simulation:
 
     @targets.setter
     def targets(self, value: ArrayLike) -> None:
-        self._held.targets[:] = _checked("targets", value, self._held.targets.shape)
+        self._held.targets[:] = as_numbers("targets", value, self._held.targets.shape, most=LARGEST)
 
     def apply_forces(self, forces: ArrayLike) -> None:
         """External forces on the vertices (n, 3), N, from now on; gravity comes on top."""
-        self._forces = _checked("forces", forces, (self.model.n, 3)).copy()
+        given = as_numbers("forces", forces, (self.model.n, 3)).copy()
+        _pulled(self._model, self._gravity, given, self._h)
+        self._forces = given
         self._accelerate()
 
     def _accelerate(self) -> None:
-        self._acceleration[:, :3] = self._gravity + self._forces / self.model.masses[:, None]
+        self._acceleration[:, :3] = _pulled(self._model, self._gravity, self._forces, self._h)
 
     def grab(
         self, what: int | Sequence[int] | np.ndarray | tuple[ArrayLike, ArrayLike], target: ArrayLike | None = None
@@ -318,11 +335,12 @@ class Simulation:
         vertices = as_vertices([what] if single else what, self.model.n)
         if vertices is None:
             most = self.model.n - 1
-            raise InputError(f"grab takes a vertex from 0 to {most}, a sequence of them or a ray, not {what!r}")
+            raise InputError(f"grab takes a vertex from 0 to {most}, a sequence of them or a ray, not {shown(what)}")
         if target is None:
             places = _wide(self._q[vertices])
         else:
-            places = _checked("target", target, (3,) if single else (len(vertices), 3)).reshape(-1, 3)
+            shape = (3,) if single else (len(vertices), 3)
+            places = as_numbers("target", target, shape, most=LARGEST).reshape(-1, 3)
         self._held.grab(vertices, places)
         self._hold()
         return vertices[0] if single else tuple(vertices)
@@ -330,13 +348,13 @@ class Simulation:
     def release(self, what: int | Iterable[int] | None = None) -> None:
         """Let go of a grabbed vertex, of several, or of all; they keep their velocity."""
         held = self._held.grabbed
-        vertices = held if what is None else tuple(dict.fromkeys(what if isinstance(what, Iterable) else [what]))
-        for vertex in vertices:
-            if vertex not in held:
+        given = held if what is None else as_list("vertices", what) if isinstance(what, Iterable) else [what]
+        for vertex in given:
+            if not is_whole(vertex) or vertex not in held:
                 raise InputError(
-                    f"vertex {vertex!r} is not grabbed; those that are: {', '.join(map(str, held)) or 'none'}"
+                    f"vertex {shown(vertex)} is not grabbed; those that are: {', '.join(map(str, held)) or 'none'}"
                 )
-        self._held.release(int(vertex) for vertex in vertices)
+        self._held.release(dict.fromkeys(int(vertex) for vertex in given))
         self._hold()
 
     @property
@@ -610,8 +628,9 @@ class Simulation:
         self._viscous: list[Phase] = []
         if system.viscous:
             off = system.stiffness_off
-            factor = np.array([system.viscous], np.float32)
-            values, tie = off.data.astype(np.float32), system.stiffness_tie.astype(np.float32)
+            with np.errstate(over="ignore"):
+                factor = np.array([system.viscous]).astype(np.float32)
+                values, tie = off.data.astype(np.float32), system.stiffness_tie.astype(np.float32)
             table = (off.indptr, off.indices, values, tie, origin, self._constant, factor)
             self._viscous.append(Phase(add_viscous, table, 0, n))
         threads = self.threads if n > SMALL else 1
@@ -655,9 +674,11 @@ class _Part:
 
 
 def _check_substeps(value: int | str) -> int | str:
-    if value != "auto" and not (is_whole(value) and 1 <= int(value) <= MOST_SUBSTEPS):
-        raise InputError(f'substeps must be "auto" or a whole number from 1 to {MOST_SUBSTEPS}, not {value!r}')
-    return value if isinstance(value, str) else int(value)
+    if isinstance(value, str) and value == "auto":
+        return value
+    if not is_whole(value) or not 1 <= int(value) <= MOST_SUBSTEPS:
+        raise InputError(f'substeps must be "auto" or a whole number from 1 to {MOST_SUBSTEPS}, not {shown(value)}')
+    return int(value)
 
 
 def _rows(points: np.ndarray) -> np.ndarray:
@@ -678,15 +699,14 @@ def _wide(rows: np.ndarray) -> np.ndarray:
     return rows[:, :3].astype(np.float64)
 
 
-def _checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    try:
-        array = np.asarray(value, np.float64)
-    except (ValueError, TypeError):
-        raise InputError(f"{name} must be numbers of shape {shape}") from None
-    if array.shape != shape:
-        raise InputError(f"{name} must have shape {shape}, not {array.shape}")
+def _pulled(model: Model, gravity: np.ndarray, forces: np.ndarray, h: float) -> np.ndarray:
+    """Accelerations (n, 3) by gravity and forces, none of which leads farther in a step than float32 has room for."""
     with np.errstate(over="ignore"):
-        bad = np.argwhere(~np.isfinite(array.astype(np.float32)))
-    if len(bad):
-        raise InputError(f"{name} must be finite; vertex {bad[0, 0]} is not: {array[tuple(bad[0])]} (in float32)")
-    return array
+        pulled = gravity + forces / model.masses[:, None]
+        farthest = float(np.abs(pulled).max(initial=0.0)) * h**2
+    if not farthest <= LARGEST:
+        raise InputError(
+            f"gravity and forces would move a vertex by {farthest:.3g} m in a time step of {h:g} s; positions must "
+            f"stay within {LARGEST:g} m, beyond which float32 overflows: shorten the step or weaken them"
+        )
+    return pulled

@@ -24,8 +24,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .blocks import in_blocks
-from .checks import check_time_step
+from .checks import check_time_step, shown
 from .constraints import ConstraintGroup, Role
+from .errors import InputError
 from .kernels.assemble import add_stiffness, count_pairs, fill_columns, merge_columns
 from .kernels.local import project_pass, value_pass
 from .model import Model
@@ -48,6 +49,8 @@ class System:
     """
 
     def __init__(self, model: Model, h: float, like: System | None = None):
+        if not isinstance(model, Model):
+            raise InputError(f"a system is made of a Model (Model.of(mesh, material)), not {shown(model)}")
         self.model, self.h = model, check_time_step(h)
         inner = [g for g in model.groups if g.kind.role not in (Role.TARGET, Role.POSITION) and len(g)]
         self.springs = [group for group in inner if group.kind.role is Role.SPRING]

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import is_number
+from ..checks import LARGEST, as_numbers, check_size, is_number, real_array, shown
 from ..errors import InputError
 from ..kernels import distance as kernels
 from ..kernels.team import SMALL, Job, Phase, default_threads
 from ..mesh import Mesh
-from ..mesh.mesh import _numbers, _rotation
+from ..mesh.mesh import _rotation
 from .settings import as_friction
 
 Friction = float | tuple[float, float] | None
@@ -27,10 +27,9 @@ NO_SAMPLES = np.zeros(1, np.float32)
 
 def check_points(points: Any) -> np.ndarray:
     """Return `points` as (m, 3) float64."""
-    try:
-        array: np.ndarray = np.asarray(points, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"points must be (m, 3) numbers, not {type(points).__name__}") from None
+    array = real_array(points)
+    if array is None:
+        raise InputError(f"points must be (m, 3) numbers, not {type(points).__name__}")
     if array.ndim != 2 or array.shape[1] != 3:
         raise InputError(f"points must have the shape (m, 3), not {array.shape}; write a single point as [[x, y, z]]")
     if not np.isfinite(array).all():
@@ -39,14 +38,14 @@ def check_points(points: Any) -> np.ndarray:
 
 
 def _vector(value: Any, what: str) -> tuple[float, float, float]:
-    x, y, z = _numbers(value, what, ((3,),)).tolist()
+    x, y, z = as_numbers(what, value, (3,), most=LARGEST).tolist()
     return x, y, z
 
 
 def _positive(value: Any, what: str) -> float:
     if not is_number(value) or not value > 0:
-        raise InputError(f"{what} must be a positive length in metres, not {value!r}")
-    return float(value)
+        raise InputError(f"{what} must be a positive length in metres, not {shown(value)}")
+    return check_size(what, value)
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,7 @@ class Box(_Rounded):
             raise InputError(f"half the sides of a box must be positive lengths in metres, not {half}")
         if not is_number(self.rounding) or not 0 <= self.rounding <= min(half):
             raise InputError(
-                f"rounding must lie between 0 and the shortest half side, {min(half)} m, not {self.rounding!r}"
+                f"rounding must lie between 0 and the shortest half side, {min(half)} m, not {shown(self.rounding)}"
             )
         rotation = np.eye(3) if self.rotate is None else _rotation(self.rotate)
         turned = None if self.rotate is None else tuple(map(tuple, rotation.tolist()))

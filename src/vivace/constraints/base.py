@@ -42,6 +42,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..blocks import BLOCK, in_blocks
+from ..checks import is_whole, real_array, shown
 from ..errors import InputError
 from ..kernels.team import phase_kernel
 from ..registry import Registry
@@ -128,7 +129,12 @@ def constraint(
     Role.POSITION has `evaluate(x, parameters, gradient)` instead, which returns C and writes its gradient (k, 3), and
     no operator: rows = 0.
     """
+    if not isinstance(role, Role):
+        raise InputError(f"constraint {shown(name)}: its role is one of {', '.join(map(str, Role))}, not {shown(role)}")
     least = 0 if role is Role.POSITION else 1
+    if not is_whole(vertices) or not is_whole(rows):
+        given = f"{shown(vertices)} and {shown(rows)}"
+        raise InputError(f"constraint {name!r}: vertices and rows must be whole numbers, not {given}")
     if vertices < 1 or rows < least:
         raise InputError(f"constraint {name!r}: vertices and rows must be at least 1, not {vertices} and {rows}")
     if role is Role.POSITION and rows != 0:
@@ -264,10 +270,9 @@ def _prepared(kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options
 
 
 def _stiffness(name: str, stiffness: ArrayLike, m: int, unit: str) -> np.ndarray:
-    try:
-        values = np.asarray(stiffness, np.float64)
-    except (ValueError, TypeError):
-        raise InputError(f"constraint {name!r}: stiffness must be a number in {unit}, not {stiffness!r}") from None
+    values = real_array(stiffness)
+    if values is None:
+        raise InputError(f"constraint {name!r}: stiffness must be a number in {unit}, not {shown(stiffness)}")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != m):
         raise InputError(f"constraint {name!r}: stiffness must be one number or {m} numbers, not shape {values.shape}")
     if not np.isfinite(values).all() or (values < 0).any():

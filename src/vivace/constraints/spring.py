@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import is_number, shown
 from ..errors import InputError
 from ..kernels.gradients import stretch
 from .base import Prepared, Role, constraint
@@ -18,8 +19,8 @@ class Spring:
         length = np.linalg.norm(rest[:, 0] - rest[:, 1], axis=1)
         if (length <= 0).any():
             raise InputError(f"spring {int(np.argmin(length))} has no length at rest: its two vertices coincide")
-        if not isinstance(scale, (int, float, np.number)) or not np.isfinite(scale) or scale < 0:
-            raise InputError(f"the scale of rest lengths must be finite and not negative, not {scale}")
+        if not is_number(scale) or scale < 0:
+            raise InputError(f"the scale of rest lengths must be finite and not negative, not {shown(scale)}")
         return Prepared(operator=[[1.0, -1.0]], parameters=scale * length[:, None])
 
     @staticmethod

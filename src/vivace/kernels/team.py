@@ -33,6 +33,7 @@ import numpy as np
 from numba import carray, cfunc, njit
 from numba.extending import register_jitable
 
+from ..checks import is_whole, shown
 from ..errors import InputError
 from .atomics import atomic_add, atomic_claim, atomic_load, atomic_store, call_phase, clock_ns, relax
 from .memory import as_pointer
@@ -323,6 +324,6 @@ def check_threads(threads: int | None) -> int:
     """Validate a number of threads; None means one for each core."""
     if threads is None:
         return default_threads()
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or not 1 <= threads <= 256:
-        raise InputError(f"threads must be a whole number from 1 to 256, not {threads!r}")
+    if not is_whole(threads) or not 1 <= threads <= 256:
+        raise InputError(f"threads must be a whole number from 1 to 256, not {shown(threads)}")
     return int(threads)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import __version__
+from ..checks import as_path
 from ..errors import FileError, InputError, MissingExtraError, VivaceError
 from ..files import replacing
 from ..registry import Registry
@@ -66,7 +67,7 @@ def save_picture(
     Returns a line that says which renderer drew it and, where a better one is missing, what to install.
     `settings` goes into the file as text under the key "vivace". `colours`: see `Renderer.draw`.
     """
-    path = Path(path)
+    path = as_path(path)
     if path.suffix.lower() != ".png":
         raise InputError(f"a picture is written as .png, not {path.suffix or 'a name without a suffix'!r} ({path})")
     with _written(path) as temporary:
@@ -97,7 +98,7 @@ def save_animation(
     `progress(done, total)` is called after each frame; the total is None for a generator.
     MP4 needs even sides, so an odd side loses one pixel.
     """
-    path = Path(path)
+    path = as_path(path)
     if path.suffix.lower() not in WRITERS:
         given = path.suffix or "a name without a suffix"
         raise InputError(f"an animation is written as {' or '.join(WRITERS)}, not {given!r} ({path})")
