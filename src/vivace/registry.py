@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
+from .checks import shown
 from .errors import InputError, UnknownNameError
 
 T = TypeVar("T")
@@ -28,8 +29,8 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def register(self, name: str) -> Callable[[T], T]:
         """A decorator that adds what it decorates under `name`, and returns it as it is. A name is given once."""
-        if not name or name != name.strip():
-            raise InputError(f"a {self.kind} needs a name without spaces around it, not {name!r}")
+        if not isinstance(name, str) or not name or name != name.strip():
+            raise InputError(f"a {self.kind} needs a name without spaces around it, not {shown(name)}")
 
         def add(thing: T) -> T:
             if name in self._things:
@@ -43,7 +44,7 @@ class Registry(Mapping[str, T], Generic[T]):
         try:
             return self._things[name]
         except (KeyError, TypeError):
-            raise UnknownNameError(self.kind, str(name), self._things) from None
+            raise UnknownNameError(self.kind, name if isinstance(name, str) else shown(name), self._things) from None
 
     def get(self, name: object, default=None):
         """The thing of that name, or `default`."""

@@ -188,6 +188,50 @@ def test_bad_options_say_what_is_wrong(what, message):
         make_solver(what)
 
 
+def wrapped(levels):
+    """Solvers in each other as tuples."""
+    text = ("lbfgs", {"inner": "multigrid"})
+    for _ in range(levels):
+        text = ("lbfgs", {"inner": text})
+    return text
+
+
+CYCLE: dict = {}
+CYCLE["inner"] = ("lbfgs", CYCLE)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "lbfgs(" * 200 + "multigrid" + ")" * 200,
+        "lbfgs(" * 100_000 + "multigrid" + ")" * 100_000,
+        "lbfgs:inner=" * 300 + "multigrid",
+        wrapped(500),
+        ("lbfgs", CYCLE),
+        ("lbfgs", {"inner": "lbfgs(" * 200 + "multigrid" + ")" * 200}),
+    ],
+)
+def test_solvers_inside_solvers_inside_solvers(what):
+    with pytest.raises(InputError, match=r"solvers are nested more than 8 deep in .*; one or two wrappers are enough"):
+        make_solver(what)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (10**5000, "option 'omega' of solver 'vivace' is a whole number beyond 64 bits"),
+        (2**63, "option 'omega' of solver 'vivace' is a whole number beyond 64 bits"),
+        ({}, "option 'omega' of solver 'vivace' is a number, a truth value or text, not {}"),
+        (np.zeros(3), "option 'omega' of solver 'vivace' is a number, a truth value or text, not array"),
+        (1j, "option 'omega' of solver 'vivace' is a number, a truth value or text, not 1j"),
+    ],
+    ids=["10^5000", "2^63", "{}", "array", "1j"],
+)
+def test_options_that_are_no_options(value, message):
+    with pytest.raises(InputError, match=message):
+        make_solver(("vivace", {"omega": value}))
+
+
 def test_printed_may_use_two():
     assert make_solver("vivace:relaxation=printed,omega=2").omega == 2
 

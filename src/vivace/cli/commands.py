@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 
 from rich.text import Text
 
@@ -12,6 +11,7 @@ from .._version import __version__
 from ..bench import colour as colour_bench
 from ..bench import run as run_bench
 from ..bench.run_files import RUN_SUFFIXES, write_run
+from ..checks import as_path
 from ..colouring import COLOURINGS
 from ..colouring import options_of as colouring_options
 from ..constraints import CONSTRAINTS
@@ -70,7 +70,7 @@ def list_things(arguments: argparse.Namespace) -> None:
 
 
 def run_scene(arguments: argparse.Namespace) -> None:
-    target = Path(arguments.out) if arguments.out else None
+    target = as_path(arguments.out, "--out") if arguments.out else None
     if target is not None and target.suffix.lower() not in RUN_SUFFIXES:
         raise InputError(f"--out must end in one of {', '.join(RUN_SUFFIXES)}, not {target.name!r}")
     scene, budget = scene_of(arguments), budget_of(arguments)
@@ -147,9 +147,10 @@ def colour(arguments: argparse.Namespace) -> None:
     for name in names:
         COLOURINGS[name]
     if arguments.out:
-        if Path(arguments.out).suffix.lower() not in PLOT_SUFFIXES:
+        target = as_path(arguments.out, "--out")
+        if target.suffix.lower() not in PLOT_SUFFIXES:
             raise InputError(f"--out must end in one of {', '.join(PLOT_SUFFIXES)}, not {arguments.out!r}")
-        check_writable(Path(arguments.out))
+        check_writable(target)
     with progress(arguments.quiet or arguments.json) as tell:
         system, timings = colour_bench.colour_scene(
             *(scene, names),

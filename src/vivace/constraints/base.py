@@ -43,6 +43,7 @@ from numpy.typing import ArrayLike
 
 from ..backends.cpu.arguments import phase_kernel
 from ..blocks import BLOCK, in_blocks
+from ..checks import is_whole, real_array, shown
 from ..errors import InputError
 from ..registry import Registry
 
@@ -133,7 +134,12 @@ def constraint(
     `kernel` (a local pass) and `gradients` (rows in, C and rows out) are the same maths written out for speed, for the
     built-in constraints. tests/constraints/test_one_source.py names each and holds it to `project` or `evaluate`.
     """
+    if not isinstance(role, Role):
+        raise InputError(f"constraint {shown(name)}: its role is one of {', '.join(map(str, Role))}, not {shown(role)}")
     least = 0 if role is Role.POSITION else 1
+    if not is_whole(vertices) or not is_whole(rows):
+        given = f"{shown(vertices)} and {shown(rows)}"
+        raise InputError(f"constraint {name!r}: vertices and rows must be whole numbers, not {given}")
     if vertices < 1 or rows < least:
         raise InputError(f"constraint {name!r}: vertices and rows must be at least 1, not {vertices} and {rows}")
     if role is Role.POSITION and rows != 0:
@@ -269,10 +275,9 @@ def _prepared(kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options
 
 
 def _stiffness(name: str, stiffness: ArrayLike, m: int, unit: str) -> np.ndarray:
-    try:
-        values = np.asarray(stiffness, np.float64)
-    except (ValueError, TypeError):
-        raise InputError(f"constraint {name!r}: stiffness must be a number in {unit}, not {stiffness!r}") from None
+    values = real_array(stiffness)
+    if values is None:
+        raise InputError(f"constraint {name!r}: stiffness must be a number in {unit}, not {shown(stiffness)}")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != m):
         raise InputError(f"constraint {name!r}: stiffness must be one number or {m} numbers, not shape {values.shape}")
     if not np.isfinite(values).all() or (values < 0).any():

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..backends.cpu.compiling import function, inlined
 from ..backends.cpu.vectors import dot, entry, larger, root, xyz4
+from ..checks import is_number, shown
 from ..errors import InputError
 from .base import Prepared, Role, constraint
 
@@ -52,12 +53,12 @@ class Spring:
 
     @staticmethod
     def prepare(rest, scale=1.0):
-        size = np.linalg.norm(rest[:, 0] - rest[:, 1], axis=1)
-        if (size <= 0).any():
-            raise InputError(f"spring {int(np.argmin(size))} has no length at rest: its two vertices coincide")
-        if not isinstance(scale, (int, float, np.number)) or not np.isfinite(scale) or scale < 0:
-            raise InputError(f"the scale of rest lengths must be finite and not negative, not {scale}")
-        return Prepared(operator=[[1.0, -1.0]], parameters=scale * size[:, None])
+        length = np.linalg.norm(rest[:, 0] - rest[:, 1], axis=1)
+        if (length <= 0).any():
+            raise InputError(f"spring {int(np.argmin(length))} has no length at rest: its two vertices coincide")
+        if not is_number(scale) or scale < 0:
+            raise InputError(f"the scale of rest lengths must be finite and not negative, not {shown(scale)}")
+        return Prepared(operator=[[1.0, -1.0]], parameters=scale * length[:, None])
 
     @staticmethod
     def project(z, parameters, p):

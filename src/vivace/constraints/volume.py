@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..backends.cpu.compiling import function, inlined
 from ..backends.cpu.vectors import cross, dot, edge, entry, like, plus, put4, times, xyz4
+from ..checks import is_number, shown
 from ..errors import InputError
 from .base import Prepared, Role, constraint
 from .tetrahedron import gradient_operator
@@ -43,8 +42,8 @@ class Volume:
 
     @staticmethod
     def prepare(rest, scale=1.0):
-        if not isinstance(scale, (int, float, np.number)) or not np.isfinite(scale) or scale <= 0:
-            raise InputError(f"the scale of rest volumes must be finite and positive, not {scale}")
+        if not is_number(scale) or scale <= 0:
+            raise InputError(f"the scale of rest volumes must be finite and positive, not {shown(scale)}")
         _, size = gradient_operator(rest)
         return Prepared(parameters=scale * size[:, None], measure=1.0 / size)
 

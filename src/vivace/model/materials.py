@@ -7,9 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ..checks import STIFFEST, check_name, is_number, shown
 from ..constraints import ConstraintGroup, make_group
 from ..constraints.dihedral import angles
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError
 from ..mesh import Mesh
 from ..registry import Registry
 
@@ -49,14 +50,18 @@ def _check(material: object, positive: tuple[str, ...]) -> None:
     for item in fields(material):  # type: ignore[arg-type]
         value = getattr(material, item.name)
         if item.name == "bending":
-            if value not in BENDINGS:
-                raise UnknownNameError("bending", str(value), BENDINGS)
+            check_name("bending", value, BENDINGS)
             continue
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
-            raise InputError(f"{type(material).__name__}: {item.name} must be a finite number, not {value!r}")
+        if not is_number(value):
+            raise InputError(f"{type(material).__name__}: {item.name} must be a finite number, not {shown(value)}")
         if value < 0 or (value == 0 and item.name in positive):
             wanted = "positive" if item.name in positive else "zero or positive"
             raise InputError(f"{type(material).__name__}: {item.name} must be {wanted}, not {value!r}")
+        if value > STIFFEST:
+            name = type(material).__name__
+            raise InputError(
+                f"{name}: {item.name} must be at most {STIFFEST:g}, so that float32 holds it, not {value!r}"
+            )
 
 
 def _share(n: int, elements: np.ndarray, amounts: np.ndarray) -> np.ndarray:

@@ -11,12 +11,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..backends.cpu.arguments import Phase
-from ..checks import is_number, is_whole, read_value
+from ..checks import is_number, is_whole, read_value, shown
 from ..collisions.contacts import Contacts
 from ..colouring import Colouring
 from ..deprecation import warn
@@ -26,6 +27,7 @@ from ..model.model import Model
 from ..registry import Registry
 
 MOST_MS = 1e9
+DEEPEST = 8  # solvers inside each other
 MOST_ITERATIONS = 10_000  # where nothing but a tolerance would stop a solver
 # What touches needs some iterations to hold together: with fewer it melts, more of it touches, and the next step takes
 # longer still. So it gets them even if that is late (`Report.late_ms`).
@@ -50,15 +52,17 @@ class Budget:
         if self.ms is None and self.iterations is None and self.tolerance is None:
             raise InputError("a budget needs ms, iterations or tolerance")
         if self.ms is not None and not (is_number(self.ms) and self.ms > 0):
-            raise InputError(f"a budget's ms must be positive, not {self.ms!r}")
+            raise InputError(f"a budget's ms must be positive, not {shown(self.ms)}")
         if self.ms is not None and self.ms > MOST_MS:
-            raise InputError(f"a budget's ms must be at most {MOST_MS:g}, not {self.ms!r}")
+            raise InputError(f"a budget's ms must be at most {MOST_MS:g}, not {shown(self.ms)}")
         if self.iterations is not None and not (is_whole(self.iterations) and self.iterations >= 1):
-            raise InputError(f"a budget's iterations must be a whole number of at least 1, not {self.iterations!r}")
+            raise InputError(
+                f"a budget's iterations must be a whole number of at least 1, not {shown(self.iterations)}"
+            )
         if self.iterations is not None and self.iterations >= 2**31:
-            raise InputError(f"a budget's iterations must be below 2^31, not {self.iterations!r}")
+            raise InputError(f"a budget's iterations must be below 2^31, not {shown(self.iterations)}")
         if self.tolerance is not None and not (is_number(self.tolerance) and 0 < self.tolerance < 1):
-            raise InputError(f"a budget's tolerance must lie between 0 and 1, not {self.tolerance!r}")
+            raise InputError(f"a budget's tolerance must lie between 0 and 1, not {shown(self.tolerance)}")
 
     def part(self, k: int, parts: int) -> Budget:
         """What has been spent when part k of so many equal parts of a step ends; its iterations are its own."""
@@ -278,6 +282,7 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
     """
     if isinstance(what, Solver):
         return what
+    _check_depth(what)
     name: str
     options: dict[str, object] = {}
     if isinstance(what, str):
@@ -285,7 +290,9 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
     elif isinstance(what, (tuple, list)) and len(what) == 2 and isinstance(what[1], dict):
         name, options = what
     else:
-        raise InputError(f"a solver is a name, 'name:option=value', ('name', {{options}}) or a Solver, not {what!r}")
+        raise InputError(
+            f"a solver is a name, 'name:option=value', ('name', {{options}}) or a Solver, not {shown(what)}"
+        )
     if isinstance(name, str):
         name, written = parse_solver(name)
         options = {**written, **options}
@@ -297,9 +304,29 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
     for key in options:
         if key not in known:
             raise InputError(
-                f"solver {name!r} has no option {key!r}; its options: {', '.join(sorted(known)) or 'none'}"
+                f"solver {name!r} has no option {shown(key)}; its options: {', '.join(sorted(known)) or 'none'}"
             )
+        value = options[key]
+        if not isinstance(value, (int, float, str, np.generic, tuple, list, Solver, type(None))):
+            raise InputError(
+                f"option {key!r} of solver {name!r} is a number, a truth value or text, not {shown(value)}"
+            )
+        if is_whole(value) and not -(2**63) <= value < 2**63:  # type: ignore[operator]
+            raise InputError(f"option {key!r} of solver {name!r} is a whole number beyond 64 bits: {shown(value)}")
     return cls(**options)
+
+
+def _check_depth(what: object) -> None:
+    """Refuse solvers inside solvers inside solvers that nobody can mean, however they are written."""
+    depth = 0
+    while isinstance(what, (tuple, list)) and len(what) == 2 and isinstance(what[1], dict) and depth <= DEEPEST:
+        what, depth = what[1].get("inner", what[0]), depth + 1
+    if isinstance(what, str):
+        depth += max(accumulate((letter == "(") - (letter == ")") for letter in what), default=0) + what.count("inner")
+    if depth > DEEPEST:
+        raise InputError(
+            f"solvers are nested more than {DEEPEST} deep in {shown(what)}; one or two wrappers are enough"
+        )
 
 
 def parse_solver(text: str) -> tuple[str, dict[str, object]]:

@@ -60,6 +60,7 @@ class Direct(CorrectingSolver, Corrector):
     low_rank: int = 12
 
     name = "direct"
+    whole = True
     follows_contacts = False
     weighs = True
 

@@ -112,7 +112,9 @@ class Layout:
             self.local_phases += self.contacts.phases
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
         _ = load_rows.address, store_rows.address  # compiled now, not inside the first step's budget
-        _check_finite(self.rows.spring_a, self.rows.spring_wl, self.rows.other_a)
+        with np.errstate(over="ignore"):  # a force on a vertex, with room for its neighbours'
+            force = (16.0 * system.diagonal * np.abs(system.model.mesh.vertices).max()).astype(np.float32)
+        _check_finite(self.rows.spring_a, self.rows.spring_wl, self.rows.other_a, force)
 
     @cached_property
     def matrix(self) -> OffDiagonal:

@@ -66,6 +66,7 @@ class Multigrid(CorrectingSolver, Corrector):
     background: bool = False
 
     name = "multigrid"
+    whole = True
     contact = CONTACT
     presses = True
     hierarchy: Hierarchy | None = None
