@@ -196,7 +196,7 @@ CALLS = {
     "table": (collisions.table, {}),
     "tube": (collisions.tube, {}),
     "Collisions": (collisions.Collisions, {"colliders": (), "thickness": 0.01, "friction": 0.3, "itself": False}),
-    "Walls": (collisions.Walls, {"colliders": [collisions.Plane()], "thickness": 0.01}),
+    "ColliderSearch": (collisions.ColliderSearch, {"colliders": [collisions.Plane()], "thickness": 0.01}),
     "Surfaces": (collisions.Surfaces, {"rest": SHEET.vertices, "triangles": SHEET.triangles, "thickness": 0.01}),
     "distance": (collisions.Plane().distance, {"points": [[0, 0, 0]]}),
     "penetration": (collisions.penetration, {"colliders": [collisions.Plane()], "points": SHEET.vertices}),
