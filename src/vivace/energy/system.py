@@ -42,7 +42,7 @@ class System:
     """
 
     def __init__(self, model: Model, h: float, like: System | None = None):
-        if not hasattr(model, "groups"):
+        if not isinstance(model, Model):
             raise InputError(f"a system is made of a Model (Model.of(mesh, material)), not {shown(model)}")
         self.model, self.h = model, check_time_step(h)
         inner = [g for g in model.groups if g.kind.role not in (Role.TARGET, Role.POSITION) and len(g)]

@@ -102,7 +102,7 @@ class Model:
             value = getattr(self, name)
             if not is_number(value) or value < 0:
                 raise InputError(f"{name} damping must be finite and not negative, not {shown(value)} {unit}")
-        for term in self.terms:
+        for term in as_list("terms", self.terms):
             if not isinstance(term, Term):
                 raise InputError(f"a term is an instance of a class derived from vivace.Term, not {shown(term)}")
         pinned, times = np.unique(self.pinned, return_counts=True)
