@@ -10,6 +10,7 @@ from numba import njit
 
 from colouring import twins
 from colouring.graphs import NAMED, complete, graphs, random_graph, shuffled_rows, star, tablecloth
+from vivace.backends.cpu import bits as machine_bits
 from vivace.colouring import balanced, colour, first_conflict
 from vivace.colouring.kernels import bits as colour_bits
 from vivace.colouring.kernels import serial as colour_serial
@@ -115,7 +116,7 @@ def test_small_passes():
 
 @njit
 def _bits(word, n):
-    return colour_bits.count_bits(word), colour_bits.lowest_bit(word), colour_bits.nth_bit(word, n)
+    return machine_bits.count_bits(word), machine_bits.lowest_bit(word), colour_bits.nth_bit(word, n)
 
 
 @njit
