@@ -160,7 +160,7 @@ def test_missing_and_unknown_files(tmp_path):
     (tmp_path / "folder.obj").mkdir()
     with pytest.raises(FileError, match="it is a folder"):
         load(tmp_path / "folder.obj")
-    (tmp_path / "empty.obj").set_contacts()
+    (tmp_path / "empty.obj").touch()
     with pytest.raises(FileError, match=r"empty\.obj: the file is empty"):
         load(tmp_path / "empty.obj")
     with pytest.raises(UnknownNameError, match=r"a\.objj: '\.objj'; did you mean '\.obj'"):

@@ -59,8 +59,8 @@ class BlockDescent(SweepingSolver):
     balance              even out the colours' sizes after colouring
 
     Limitations: no constraints known by their value, no energy terms of a model's own; what slides on a slope is 17 %
-    too slow; few sweeps leave cloth stretched and brake its motion; contacts are springs without memory, so that what
-    rests on a slope creeps.
+    too slow; few sweeps leave cloth stretched and brake its motion; contacts are springs without memory, so that heaps
+    creep.
     """
 
     omega: float = 1.0

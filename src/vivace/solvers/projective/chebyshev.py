@@ -31,7 +31,7 @@ class Chebyshev(ChebyshevMethod, Accelerated):
 
     Limitations: no constraints known by their value, no energy terms of a model's own, no contacts over `direct`; a
     fixed rho that is too large for the iterations diverges, and "auto" is tuned when it is prepared, never in the
-    background; over `jacobi`, its default, few iterations leave cloth stretched, and what rests on a slope creeps; over
+    background; over `jacobi`, its default, few iterations leave cloth stretched; over
     `direct` or `multigrid` it hovers: cloth that should turn and fall stays behind.
     """
 

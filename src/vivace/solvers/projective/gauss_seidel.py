@@ -26,7 +26,7 @@ class GaussSeidel(SweepingSolver, Corrector):
 
     Limitations: no constraints known by their value, no energy terms of a model's own; one thread does all; what slides
     on a slope is 18 % too slow; few sweeps leave cloth stretched and brake its motion; contacts are springs without
-    memory, so that what rests on a slope creeps.
+    memory, so that heaps creep.
     """
 
     omega: float = 1.0

@@ -31,8 +31,8 @@ class Jacobi(SweepingSolver, Corrector):
     refresh  sweeps for which projections are kept; 0: computed anew for every one
 
     Limitations: no constraints known by their value, no energy terms of a model's own; it may diverge on tetrahedra;
-    few sweeps leave cloth stretched and brake its motion; contacts are springs without memory, so that what rests on a
-    slope creeps.
+    few sweeps leave cloth stretched and brake its motion; contacts are springs without memory, so that heaps
+    creep.
     """
 
     omega: float = 1.0

@@ -53,7 +53,7 @@ class PCG(Accelerated):
 
     Limitations: no constraints known by their value, no energy terms of a model's own, no contacts over `direct`;
     solved well it hovers: cloth that should turn and fall stays behind; over `jacobi`, its default, contacts are
-    springs without memory, so that what rests on a slope creeps.
+    springs without memory, so that heaps creep.
     """
 
     inner: str = "jacobi"

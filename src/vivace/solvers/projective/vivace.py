@@ -62,8 +62,8 @@ class Vivace(SweepingSolver, Corrector):
     balance              even out the colours' sizes after colouring
 
     Limitations: no constraints known by their value, no energy terms of a model's own; few sweeps leave cloth stretched
-    and brake its motion, the more vertices the more; contacts are springs without memory, so that what rests on a slope
-    creeps.
+    and brake its motion, the more vertices the more; contacts are springs without memory, so that heaps
+    creep.
     """
 
     relaxation: str = "sor"

@@ -17,8 +17,8 @@ class WeightedJacobi(Jacobi):
     refresh  sweeps for which projections are kept; 0: computed anew for every one
 
     Limitations: no constraints known by their value, no energy terms of a model's own; few sweeps leave cloth stretched
-    and brake its motion, more than those of `jacobi`; contacts are springs without memory, so that what rests on a
-    slope creeps.
+    and brake its motion, more than those of `jacobi`; contacts are springs without memory, so that heaps
+    creep.
     """
 
     omega: float = 2 / 3
