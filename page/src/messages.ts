@@ -185,7 +185,7 @@ export interface ViewData {
   budget_ms: number | null;
   colours: number | null;
   contacts: number;
-  stuck: number;
+  corrected: number;
   note: string;
   stretch: number[];
   low: number[];

@@ -71,9 +71,9 @@ function Table({ views }: { views: ViewData[] }) {
 
 /** What a view has to say for itself, where that is out of the ordinary. */
 function Notes({ view, named }: { view: ViewData; named: boolean }) {
-  const stuck = view.stuck > 0 ? `The guard held ${count(view.stuck)} vertices back.` : "";
+  const corrected = view.corrected > 0 ? `The guard held ${count(view.corrected)} vertices back.` : "";
   const used = view.used && view.used !== view.solver ? `Solved by ${view.used}.` : "";
-  const text = [used, sentence(view.note), stuck].filter(Boolean).join(" ");
+  const text = [used, sentence(view.note), corrected].filter(Boolean).join(" ");
   if (!text) return null;
   return (
     <p class="hint">

@@ -58,9 +58,8 @@ class BlockDescent(SweepingSolver):
     colouring_algorithm  name of a colouring (see `vivace list colourings`)
     balance              even out the colours' sizes after colouring
 
-    Limitations: no constraints known by their value, no energy terms of a model's own; what slides on a slope is 17 %
-    too slow; few sweeps leave cloth stretched and brake its motion; contacts are springs without memory, so that heaps
-    creep.
+    Limitations: no constraints known by their value, no energy terms of a model's own; few sweeps leave cloth
+    stretched and brake its motion; contacts are springs without memory, so that heaps creep.
     """
 
     omega: float = 1.0
