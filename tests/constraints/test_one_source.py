@@ -38,7 +38,7 @@ TABLE = {
         "solvers.projective.kernels.block_galerkin.turning_blocks": springs.turned_energy,
         "solvers.projective.kernels.lattice_cells._spring_block": springs.lattice_block,
         "solvers.projective.kernels.lattice_cells.planar_cells": springs.lattice_cells,
-        "energy.hessian.spring_curvature": springs.closed_form,
+        "terms.curvature.spring_curvature": springs.closed_form,
         "mesh.kernels.strain.edge_strain": springs.strain_of_edges,
         "bench.motion.stretch": springs.strain_of_models,
     },
