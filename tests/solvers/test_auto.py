@@ -263,6 +263,6 @@ def test_it_is_the_default():
 
 def test_before_it_is_prepared_nothing_is_planned():
     solver = Auto()
-    assert solver.plan is None
+    assert solver.plan_key is None
     assert not solver.adapt(SimpleNamespace())
     solver.wait()
