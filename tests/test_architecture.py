@@ -14,7 +14,8 @@ ROOT = PACKAGE.parents[1]
 # From the bottom up. Rooms in one line know nothing of each other.
 LAYERS = [
     ("errors", "_version"),
-    ("registry", "checks", "files", "blocks", "deprecation"),
+    ("checks",),
+    ("registry", "files", "blocks", "deprecation"),
     ("backends",),
     ("mesh", "colouring", "constraints"),
     ("collisions",),

@@ -5,21 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
+from .checks import shown
 from .errors import InputError, UnknownNameError
 
 T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A read-only mapping from names to things, filled by its `register` decorator."""
+    """A read-only mapping from names to things, filled by its `register` decorator.
+
+        @vv.SOLVERS.register("mine")
+        class Mine(vv.Solver): ...
+
+        vv.SOLVERS["mine"], "mine" in vv.SOLVERS, list(vv.SOLVERS)
+
+    What is registered can be named wherever names are: `Simulation(model, solver="mine")`, scene files, the command
+    line. A name that is not there raises an UnknownNameError with the nearest that are.
+    """
 
     def __init__(self, kind: str):
         self.kind = kind
         self._things: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
-        if not name or name != name.strip():
-            raise InputError(f"a {self.kind} needs a name without spaces around it, not {name!r}")
+        """A decorator that adds what it decorates under `name`, and returns it as it is. A name is given once."""
+        if not isinstance(name, str) or not name or name != name.strip():
+            raise InputError(f"a {self.kind} needs a name without spaces around it, not {shown(name)}")
 
         def add(thing: T) -> T:
             if name in self._things:
@@ -33,7 +44,7 @@ class Registry(Mapping[str, T], Generic[T]):
         try:
             return self._things[name]
         except (KeyError, TypeError):
-            raise UnknownNameError(self.kind, str(name), self._things) from None
+            raise UnknownNameError(self.kind, name if isinstance(name, str) else shown(name), self._things) from None
 
     def get(self, name: object, default=None):
         """The thing of that name, or `default`."""

@@ -37,6 +37,14 @@ RUN = ("run", "tablecloth", "--set", "resolution=6", "--frames", 1, "--iteration
         ((*RUN, "--set", "time_step=0"), ["time step", "0"]),
         ((*RUN, "--threads", 257), ["threads", "257"]),
         ((*RUN, "--budget-ms", 1e10), ["ms", "10000000000"]),
+        ((*RUN, "--solver", "lbfgs(" * 200 + "multigrid" + ")" * 200), ["nested more than 8 deep"]),
+        ((*RUN, "--set", "resolution=100000"), ["100,000 x 100,000 vertices", "make it coarser"]),
+        ((*RUN, "--set", f"resolution={'9' * 5000}"), ["whole number"]),
+        ((*RUN, "--set", f"side={10**400}"), ["width must be a positive, finite length"]),
+        ((*RUN, "--out", "a\0b.npz"), ["--out holds a null byte"]),
+        ((*RUN, "--out", "\ud800.npz"), ["--out holds characters"]),
+        (("run", "a\0b.obj"), ["null byte"]),
+        (("run", "n" * 5000 + ".obj"), ["no file"]),
         ((*RUN, "--out", "run.txt"), [".mp4, .gif, .png, .npz", "'run.txt'"]),
         ((*RUN, "--out", "run"), [".mp4, .gif, .png, .npz", "'run'"]),
         (("run", "bar", "--set", "thickness=0"), ["thickness", "0"]),
@@ -92,6 +100,20 @@ def test_a_truncated_mesh(vivace, tmp_path, no_steps):
     mesh.save(mesh.cube(3), path)
     path.write_bytes(path.read_bytes()[:-300])
     assert "cube.msh" in vivace("run", path).complaint
+
+
+def test_sheets_that_meet_are_split_and_sewn(vivace, tmp_path):
+    """Three triangles at one edge."""
+    path = tmp_path / "book.obj"
+    path.write_text("v 0 0 0\nv 0 1 0\nv 1 0 0\nv -1 0 0\nv 0 0 1\nf 1 2 3\nf 2 1 4\nf 1 2 5\n")
+    assert "--set split=true" in vivace("run", path, "--frames", 1).complaint
+    options = ("--frames", 1, "--iterations", 1, "--error-samples", 0, "--json", "--set", "split=true")
+    assert vivace("run", path, *options).json["vertices"] == 7
+    assert vivace("run", path, *options, "--set", "sew=true").json["vertices"] == 7
+    tuned = tmp_path / "tuned.toml"
+    assert vivace("tune", path, "--set", "split=true", "--iterations", 2, "--out", tuned, "--quiet").code == 0
+    assert "split = true" in tuned.read_text()
+    assert vivace("run", tuned, *options[:6]).code == 0
 
 
 def test_parameters_are_for_named_scenes(vivace, tmp_path, scene_file, no_steps):

@@ -67,6 +67,8 @@ def test_list_one_kind(vivace, kind):
         assert row["summary"] in text.out  # citations [in brackets] included
         for option in row.get("parameters", row.get("options")):
             assert option in text.out
+        assert row.get("limitations", "") in text.out
+        assert kind != "solvers" or row["limitations"]
 
 
 def test_list_everything(vivace):

@@ -53,6 +53,14 @@ def test_figures_of_a_named_scene(vivace, option, solver):
     assert figures["written"] == []
 
 
+def test_what_touches_is_told_in_words(vivace):
+    """A scene that touches has a line about contacts and about vertices that the guard stopped."""
+    result = vivace("run", "s0", "--set", "scale=0.02", "--quiet", "--iterations", 4, "--frames", 2)
+    assert result.code == 0
+    assert "contacts: median" in result.out
+    assert "stopped from passing through a surface: at most 0 vertices" in " ".join(result.out.split())
+
+
 def test_iterations_are_the_sweeps(vivace):
     figures = vivace(*SMALL, "--iterations", 7, "--frames", 3, "--error-samples", 0, "--json").json
     assert figures["sweeps_per_frame_median"] == 7

@@ -280,7 +280,7 @@ def test_a_cache_that_cannot_be_written_is_none(tmp_path, monkeypatch):
     [
         (lambda: Sphere((0, 0, 0), -1), "radius must be a positive length"),
         (lambda: Sphere((0, 0, 0), float("nan")), "radius must be a positive length"),
-        (lambda: Sphere((0, 0), 1), "centre must have the shape"),
+        (lambda: Sphere((0, 0), 1), "centre must have shape"),
         (lambda: Sphere((0, np.nan, 0), 1), "centre must be finite"),
         (lambda: Sphere("here", 1), "centre must be numbers"),
         (lambda: Plane(normal=(0, 0, 0)), "must have a length"),

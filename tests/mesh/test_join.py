@@ -143,7 +143,7 @@ def test_rabbit_follows_its_seed():
         ({"surface": 99}, "surface must be 100 or more, not 99"),
         ({"inner": 2}, "inner must be 10 or more, not 2"),
         ({"height": 0.0}, "height must be a positive"),
-        ({"seed": -1}, "seed must be 0 or more, not -1"),
+        ({"seed": -1}, "the seed must be a whole number from 0 to .*, not -1"),
     ],
 )
 def test_rabbits_that_are_none(arguments, message):

@@ -164,7 +164,7 @@ def test_transformed_scales_then_turns_then_moves():
     ("options", "message"),
     [
         ({"scale": -1}, "scale must be positive, not -1"),
-        ({"scale": (1, 2)}, "scale must have the shape"),
+        ({"scale": (1, 2)}, "scale must have shape"),
         ({"rotate": np.eye(3) * 2}, "orthogonal"),
         ({"rotate": np.diag([1, 1, -1])}, "determinant 1"),
         ({"translate": (0, np.nan, 0)}, "translate must be finite"),

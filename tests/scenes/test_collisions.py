@@ -176,7 +176,7 @@ def test_jelly_on_the_ground_keeps_off_it(write):
         (collider("mesh"), r"collider 1, a mesh, needs file"),
         (
             collider("mesh", 'file = "a.obj"', 'folder = "b"'),
-            r"an unknown entry 'folder'; known: file, friction, rotate",
+            r"an unknown entry 'folder'; known: file, friction, repair, rotate",
         ),
         (collider("plane", "friction = -1"), r"collider 1, a plane, .*static >= kinetic"),
         (collider("plane") + '\n[solver]\nname = "pbd-colored"', r"unknown solver 'pbd-colored'; .*'pbd-coloured'"),

@@ -11,6 +11,7 @@ from vivace import (
     Budget,
     InputError,
     Model,
+    Outcome,
     Simulation,
     UnknownNameError,
     Wire,
@@ -187,6 +188,50 @@ def test_bad_options_say_what_is_wrong(what, message):
         make_solver(what)
 
 
+def wrapped(levels):
+    """Solvers in each other as tuples."""
+    text = ("lbfgs", {"inner": "multigrid"})
+    for _ in range(levels):
+        text = ("lbfgs", {"inner": text})
+    return text
+
+
+CYCLE: dict = {}
+CYCLE["inner"] = ("lbfgs", CYCLE)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "lbfgs(" * 200 + "multigrid" + ")" * 200,
+        "lbfgs(" * 100_000 + "multigrid" + ")" * 100_000,
+        "lbfgs:inner=" * 300 + "multigrid",
+        wrapped(500),
+        ("lbfgs", CYCLE),
+        ("lbfgs", {"inner": "lbfgs(" * 200 + "multigrid" + ")" * 200}),
+    ],
+)
+def test_solvers_inside_solvers_inside_solvers(what):
+    with pytest.raises(InputError, match=r"solvers are nested more than 8 deep in .*; one or two wrappers are enough"):
+        make_solver(what)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (10**5000, "option 'omega' of solver 'vivace' is a whole number beyond 64 bits"),
+        (2**63, "option 'omega' of solver 'vivace' is a whole number beyond 64 bits"),
+        ({}, "option 'omega' of solver 'vivace' is a number, a truth value or text, not {}"),
+        (np.zeros(3), "option 'omega' of solver 'vivace' is a number, a truth value or text, not array"),
+        (1j, "option 'omega' of solver 'vivace' is a number, a truth value or text, not 1j"),
+    ],
+    ids=["10^5000", "2^63", "{}", "array", "1j"],
+)
+def test_options_that_are_no_options(value, message):
+    with pytest.raises(InputError, match=message):
+        make_solver(("vivace", {"omega": value}))
+
+
 def test_printed_may_use_two():
     assert make_solver("vivace:relaxation=printed,omega=2").omega == 2
 
@@ -214,3 +259,20 @@ def test_one_solver_object_in_two_simulations():
     alone.step()
     first.step()
     np.testing.assert_array_equal(first.positions, alone.positions)
+
+
+def test_a_deadline_tells_which_limit_is_reached():
+    """Iterations first, then the clock; a sweep that would end too late is not begun; no limit of time, no "time"."""
+    past, far, room = 0, time.perf_counter_ns() + 10**15, 10**16
+    both = Budget(ms=1.0, iterations=3)
+    assert [Deadline(both, far).reached(k) for k in range(5)] == ["", "", "", "iterations", "iterations"]
+    assert [Deadline(both, past).reached(k) for k in (1, 3)] == ["time", "iterations"]
+    assert Deadline(both, far).reached(1, room) == "time"
+    assert Deadline(Budget(tolerance=0.5), None).reached(MOST_ITERATIONS - 1, room) == ""
+    assert Deadline(Budget(tolerance=0.5), None).reached(MOST_ITERATIONS) == "iterations"
+
+
+def test_an_outcome_without_a_time_has_ended_now():
+    before = time.perf_counter_ns()
+    ended = Outcome(1, 0.0, "iterations").swept_ns
+    assert before <= ended <= time.perf_counter_ns()

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..checks import read_value
+from ..checks import is_number, is_whole, read_value, shown
 from ..errors import InputError
 from ..scenes import SCENES, Scene, load_scene, parameters_of
 from ..solvers import Budget
@@ -30,7 +30,8 @@ def add_target(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
         action="append",
         default=[],
         dest="parameters",
-        help="change a named scene's parameter, e.g. --set resolution=50; may be repeated"
+        help="change a named scene's parameter, e.g. --set resolution=50; of a mesh file, how it is read: --set "
+        "repair=true, split=true, sew=true, tetrahedralise=true; may be repeated"
         + ("; goes to every scene that has it" if several else ""),
     )
 
@@ -96,21 +97,20 @@ def parameter(text: str) -> tuple[str, object]:
 
 
 def _number(kind: Callable, test: Callable[[float], bool], wanted: str) -> Callable[[str], object]:
+    is_kind = is_whole if kind is int else is_number
+
     def convert(text: str) -> object:
-        try:
-            value = kind(text)
-        except ValueError:
-            value = None
-        if value is None or not test(value):
-            raise argparse.ArgumentTypeError(f"must be {wanted}, not {text!r}")
-        return value
+        value = read_value(text)
+        if not is_kind(value) or not test(value):  # type: ignore[arg-type]
+            raise argparse.ArgumentTypeError(f"must be {wanted}, not {shown(text)}")
+        return kind(value)
 
     return convert
 
 
 positive_int = _number(int, lambda v: v >= 1, "a whole number of at least 1")
 natural = _number(int, lambda v: 0 <= v < 2**63, "a whole number from 0 on")
-positive = _number(float, lambda v: 0 < v < float("inf"), "a positive number")
+positive = _number(float, lambda v: v > 0, "a positive number")
 share = _number(float, lambda v: 0 < v < 1, "a number between 0 and 1")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 
 from rich.text import Text
 
@@ -12,13 +11,14 @@ from .._version import __version__
 from ..bench import colour as colour_bench
 from ..bench import run as run_bench
 from ..bench.run_files import RUN_SUFFIXES, write_run
+from ..checks import as_path
 from ..colouring import COLOURINGS
 from ..colouring import options_of as colouring_options
 from ..constraints import CONSTRAINTS
 from ..errors import InputError
 from ..files import check_writable
 from ..scenes import SCENES, parameters_of, summary_of
-from ..solvers import SOLVERS, make_solver, options_of
+from ..solvers import SOLVERS, limitations_of, make_solver, options_of
 from .arguments import budget_of, scene_of
 from .console import err, out, progress, show_json, show_table
 
@@ -31,7 +31,8 @@ PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 LISTS: dict[str, Callable[[], list[dict]]] = {
     "scenes": lambda: [{"name": n, "summary": summary_of(n), "parameters": parameters_of(n)} for n in SCENES],
     "solvers": lambda: [
-        {"name": n, "summary": _first_line(cls), "options": options_of(cls)} for n, cls in SOLVERS.items()
+        {"name": n, "summary": _first_line(cls), "options": options_of(cls), "limitations": limitations_of(cls)}
+        for n, cls in SOLVERS.items()
     ],
     "colourings": lambda: [
         {"name": n, "summary": _first_line(function), "options": colouring_options(n)}
@@ -63,11 +64,13 @@ def list_things(arguments: argparse.Namespace) -> None:
             out.print(Text.assemble("  ", (row["name"], "cyan"), "  ", row["summary"]), soft_wrap=True)
             if text:
                 out.print(f"      {text}", style="dim", soft_wrap=True)
+            if row.get("limitations"):
+                out.print(f"      limitations: {row['limitations']}", style="dim", markup=False, soft_wrap=True)
     return None
 
 
 def run_scene(arguments: argparse.Namespace) -> None:
-    target = Path(arguments.out) if arguments.out else None
+    target = as_path(arguments.out, "--out") if arguments.out else None
     if target is not None and target.suffix.lower() not in RUN_SUFFIXES:
         raise InputError(f"--out must end in one of {', '.join(RUN_SUFFIXES)}, not {target.name!r}")
     scene, budget = scene_of(arguments), budget_of(arguments)
@@ -124,7 +127,7 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
             f"contacts: median {summary['contacts_median']:.0f}, at most {summary['contacts_most']}; colours "
             f"{summary['colours_least']} to {summary['colours_most']}; recolouring, median "
             f"{summary['recolouring_ms_median']:.2f} ms; stopped from passing through a surface: at most "
-            f"{summary['stuck_most']} vertices in a frame",
+            f"{summary['corrected_most']} vertices in a frame",
             soft_wrap=True,
         )
     if summary["stretch_mean"] is not None:
@@ -144,9 +147,10 @@ def colour(arguments: argparse.Namespace) -> None:
     for name in names:
         COLOURINGS[name]
     if arguments.out:
-        if Path(arguments.out).suffix.lower() not in PLOT_SUFFIXES:
+        target = as_path(arguments.out, "--out")
+        if target.suffix.lower() not in PLOT_SUFFIXES:
             raise InputError(f"--out must end in one of {', '.join(PLOT_SUFFIXES)}, not {arguments.out!r}")
-        check_writable(Path(arguments.out))
+        check_writable(target)
     with progress(arguments.quiet or arguments.json) as tell:
         system, timings = colour_bench.colour_scene(
             *(scene, names),

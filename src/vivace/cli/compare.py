@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from .._version import __version__
 from ..backends.cpu.executor import check_threads
@@ -20,6 +19,7 @@ from ..bench.frozen import Frozen, compare_frozen, freeze, sweep_counts
 from ..bench.motion import TIMES
 from ..bench.run import Progress
 from ..bench.statistics import median
+from ..checks import as_path
 from ..errors import InputError
 from ..files import check_writable
 from ..scenes import Scene
@@ -128,7 +128,7 @@ def compare_solvers(arguments: argparse.Namespace) -> None:
     scenes = scenes_of(arguments)
     check_comparison(arguments.solvers, arguments.budgets_ms, arguments.iterations)
     threads = check_threads(arguments.threads)
-    folder = Path(arguments.out) if arguments.out else None
+    folder = as_path(arguments.out, "--out") if arguments.out else None
     if folder is not None:
         from ..bench.study import FRAME_FILES, LIVE_FILES, MOTION_FILES, write_study
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from ..checks import as_path
 from ..errors import InputError
 from ..files import check_writable
 from ..scenes.files import write_tuned
@@ -39,11 +39,12 @@ def tune(arguments: argparse.Namespace) -> None:
     if not isinstance(solver, Chebyshev):
         raise InputError(f"only Chebyshev solvers have a ρ to tune, e.g. chebyshev(jacobi); not {arguments.solver!r}")
     solver.rho = 0.0
-    if arguments.out and Path(arguments.out).suffix.lower() != ".toml":
+    target = as_path(arguments.out, "--out") if arguments.out else None
+    if target is not None and target.suffix.lower() != ".toml":
         raise InputError(f"--out must end in .toml, not {arguments.out!r}")
     scene = scene_of(arguments)
-    if arguments.out:
-        check_writable(Path(arguments.out))
+    if target is not None:
+        check_writable(target)
     with progress(arguments.quiet or arguments.json) as tell:
         tell("tuning", 0, 1)
         sim = scene.simulate(solver=solver, threads=arguments.threads, seed=arguments.seed)

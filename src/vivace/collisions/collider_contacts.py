@@ -10,7 +10,7 @@ import numpy as np
 
 from ..backends.cpu.arguments import Phase
 from ..backends.cpu.executor import Plan, check_threads
-from ..checks import is_number
+from ..checks import as_list, is_number, shown
 from ..errors import InputError
 from .colliders import Collider, check_points, encode
 from .contacts import ContactList, feature_ids
@@ -38,9 +38,9 @@ class ColliderSearch:
     def __init__(self, colliders: Iterable[Collider], thickness: float = 0.004, friction: Any = (0.4, 0.3)):
         if isinstance(colliders, Collider):
             raise InputError("colliders must be a list; write [collider] for a single one")
-        self.colliders = tuple(colliders)
+        self.colliders = tuple(as_list("colliders", colliders))
         if not is_number(thickness) or not thickness > 0:
-            raise InputError(f"thickness must be a positive length in metres, not {thickness!r}")
+            raise InputError(f"thickness must be a positive length in metres, not {shown(thickness)}")
         self.thickness = float(thickness)
         self.friction = as_friction(friction)
         self._sizes, self._shape, self._bounds, self._samples = encode(self.colliders)
@@ -174,6 +174,8 @@ def penetration(colliders: Iterable[Collider], points: Any) -> np.ndarray:
     """Return how deep (m, 3) points lie inside the colliders, in m: the deepest for each, 0 outside all of them."""
     points = check_points(points)
     deepest = np.zeros(len(points))
-    for collider in colliders:
+    for collider in as_list("colliders", colliders):
+        if not isinstance(collider, Collider):
+            raise InputError(f"colliders must be Plane, Sphere, Box, Capsule or Sampled, not {shown(collider)}")
         np.maximum(deepest, -collider.distance(points), out=deepest)
     return deepest

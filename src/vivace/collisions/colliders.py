@@ -12,10 +12,10 @@ import numpy as np
 
 from ..backends.cpu.arguments import Phase
 from ..backends.cpu.executor import SMALL, Plan, default_threads
-from ..checks import is_number
+from ..checks import LARGEST, as_numbers, check_size, is_number, real_array, shown
 from ..errors import InputError
 from ..mesh import Mesh
-from ..mesh.mesh import as_numbers, as_rotation
+from ..mesh.mesh import as_rotation
 from .kernels import distance as kernels
 from .settings import as_friction
 
@@ -28,10 +28,9 @@ NO_SAMPLES = np.zeros(1, np.float32)
 
 def check_points(points: Any) -> np.ndarray:
     """Return `points` as (m, 3) float64."""
-    try:
-        array: np.ndarray = np.asarray(points, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"points must be (m, 3) numbers, not {type(points).__name__}") from None
+    array = real_array(points)
+    if array is None:
+        raise InputError(f"points must be (m, 3) numbers, not {type(points).__name__}")
     if array.ndim != 2 or array.shape[1] != 3:
         raise InputError(f"points must have the shape (m, 3), not {array.shape}; write a single point as [[x, y, z]]")
     if not np.isfinite(array).all():
@@ -40,14 +39,14 @@ def check_points(points: Any) -> np.ndarray:
 
 
 def _vector(value: Any, what: str) -> tuple[float, float, float]:
-    x, y, z = as_numbers(value, what, ((3,),)).tolist()
+    x, y, z = as_numbers(what, value, (3,), most=LARGEST).tolist()
     return x, y, z
 
 
 def _positive(value: Any, what: str) -> float:
     if not is_number(value) or not value > 0:
-        raise InputError(f"{what} must be a positive length in metres, not {value!r}")
-    return float(value)
+        raise InputError(f"{what} must be a positive length in metres, not {shown(value)}")
+    return check_size(what, value)
 
 
 @dataclass(frozen=True)
@@ -190,7 +189,7 @@ class Box(_Rounded):
             raise InputError(f"half the sides of a box must be positive lengths in metres, not {half}")
         if not is_number(self.rounding) or not 0 <= self.rounding <= min(half):
             raise InputError(
-                f"rounding must lie between 0 and the shortest half side, {min(half)} m, not {self.rounding!r}"
+                f"rounding must lie between 0 and the shortest half side, {min(half)} m, not {shown(self.rounding)}"
             )
         rotation = np.eye(3) if self.rotate is None else as_rotation(self.rotate)
         turned = None if self.rotate is None else tuple(map(tuple, rotation.tolist()))

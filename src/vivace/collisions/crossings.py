@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.cpu.executor import check_threads
+from ..checks import real_array
 from ..mesh import checks, topology
 from .kernels.box_pairs import broad_phase_pairs
 from .kernels.piercing import UNSURE, pierce_pairs
@@ -28,10 +29,10 @@ def crossings(positions: Any, triangles: Any, threads: int | None = None) -> tup
         threads: how many; None: one for each core.
     """
     threads = check_threads(threads)
-    positions = np.asarray(positions)
-    if positions.ndim == 2 and positions.shape[1] == 4:
-        positions = positions[:, :3]
-    x = checks.checked_vertices(positions)
+    rows = real_array(positions)
+    if rows is not None and rows.ndim == 2 and rows.shape[1] == 4:
+        positions = rows[:, :3]
+    x = checks.checked_vertices(positions, most=np.inf)
     triangles = checks.checked_elements(triangles, 3, len(x))
     edges = topology.unique_edges(triangles)
     edges = edges[edges[:, 0] != edges[:, 1]]

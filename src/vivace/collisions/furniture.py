@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..mesh.arguments import check_size
+from ..checks import check_size
 from .colliders import Box, Capsule, Collider, Friction
 
 _RECLINE = 0.14  # rad: how far the back leans

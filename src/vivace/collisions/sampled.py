@@ -14,7 +14,7 @@ import numpy as np
 
 from ..backends.cpu.arguments import Phase
 from ..backends.cpu.executor import Plan, default_threads
-from ..checks import is_number
+from ..checks import check_flag, is_number, shown
 from ..errors import FileError, InputError
 from ..files import replacing
 from ..mesh import Mesh
@@ -83,12 +83,13 @@ class Sampled(Collider):
             friction: a coefficient, or (static, kinetic), or None for the simulation's own.
         """
         require_closed(mesh)
+        check_flag("cache", cache)
         _require_wound_alike(mesh)
         low, high = mesh.bounds
         if spacing is None:
             spacing = float((high - low).max()) / CELLS
         if not is_number(spacing) or not spacing > 0:
-            raise InputError(f"spacing must be a positive length in metres, not {spacing!r}")
+            raise InputError(f"spacing must be a positive length in metres, not {shown(spacing)}")
         spacing = float(spacing)
         cells = np.ceil((high - low) / spacing) + 2 * PADDING
         if np.prod(cells + 1) > MOST_SAMPLES:

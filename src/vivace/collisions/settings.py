@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import is_number
+from ..checks import ROUGHEST, STIFFEST, check_flag, check_size, is_number, shown
 from ..errors import InputError
 
 
@@ -34,30 +34,41 @@ class Collisions:
     sleep: float = 0.0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.colliders, (tuple, list)):
+            raise InputError(f"colliders must be several, such as [Plane()], not {shown(self.colliders)}")
         for collider in self.colliders:
             if not callable(getattr(collider, "distance", None)):
                 raise InputError(
-                    f"a collider is a Plane, Sphere, Box, Capsule or Sampled of vivace.collisions, not {collider!r}"
+                    "a collider is a Plane, Sphere, Box, Capsule or Sampled of vivace.collisions, "
+                    f"not {shown(collider)}"
                 )
-        if not is_number(self.thickness) or not 0 < self.thickness < np.inf:
-            raise InputError(f"the thickness of contacts must be positive (m), not {self.thickness!r}")
-        if not isinstance(self.itself, bool | np.bool_):
-            raise InputError(f"itself, whether the body touches itself, must be true or false, not {self.itself!r}")
+        if not is_number(self.thickness) or not self.thickness > 0:
+            raise InputError(f"the thickness of contacts must be positive (m), not {shown(self.thickness)}")
+        check_size("the thickness of contacts", self.thickness)
+        object.__setattr__(self, "friction", as_friction(self.friction))
+        check_flag("itself, whether the body touches itself,", self.itself)
+        check_flag("guard, whether surfaces are kept from passing through each other,", self.guard)
         if not is_number(self.sleep) or not 0 <= self.sleep < 1:
-            raise InputError(f"sleep must be a share of the thickness, 0 to 1, not {self.sleep!r}")
-        if self.stiffness is not None and not (is_number(self.stiffness) and self.stiffness > 0):
-            raise InputError(f"the stiffness of contacts must be positive (N/m), not {self.stiffness!r}")
+            raise InputError(f"sleep must be a share of the thickness, 0 to 1, not {shown(self.sleep)}")
+        if self.stiffness is not None and not (is_number(self.stiffness) and 0 < self.stiffness <= STIFFEST):
+            raise InputError(
+                f"the stiffness of contacts must be positive (N/m), {STIFFEST:g} at most, not {shown(self.stiffness)}"
+            )
 
 
 def as_friction(friction: Any) -> tuple[float, float]:
     """Return static and kinetic friction coefficients from one number for both, or two."""
     pair = (friction, friction) if is_number(friction) else friction
-    if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2 or not all(map(is_number, pair)):
-        raise InputError(f"friction must be a coefficient or the pair (static, kinetic), not {friction!r}")
+    if isinstance(pair, np.ndarray):
+        pair = pair.tolist()
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(map(is_number, pair)):
+        raise InputError(f"friction must be a coefficient or the pair (static, kinetic), not {shown(friction)}")
     static, kinetic = map(float, pair)
     if not 0 <= kinetic <= static:
         raise InputError(
             f"friction must be static >= kinetic >= 0, not static {static}, kinetic {kinetic}; "
             "give the larger coefficient first"
         )
+    if static > ROUGHEST:
+        raise InputError(f"friction must be at most {ROUGHEST:g}, beyond which float32 has no use for it, not {static}")
     return static, kinetic

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..backends.cpu.arguments import Phase
 from ..backends.cpu.executor import Plan, check_threads
-from ..checks import is_number
+from ..checks import check_flag, is_number, shown, whole_array
 from ..errors import InputError
 from ..mesh import checks, topology
 from .contacts import ContactList
@@ -81,14 +81,14 @@ class Surfaces:
             margin: pairs that come this much nearer than the thickness, in m, are contacts already; None: half of it.
             every: also pairs that say the same as another, see `kernels/surface_contacts.py`: for a check.
         """
-        rest = checks.checked_vertices(rest)
+        rest = checks.checked_vertices(rest, most=np.inf)
         self.n = len(rest)
         self.triangles = checks.checked_elements(triangles, 3, self.n)
         checks.require_distinct(self.triangles, "remove such triangles")
         if not is_number(thickness) or not thickness > 0:
-            raise InputError(f"the thickness must be a positive length in metres, not {thickness!r}")
+            raise InputError(f"the thickness must be a positive length in metres, not {shown(thickness)}")
         if margin is not None and (not is_number(margin) or margin < 0):
-            raise InputError(f"the margin must be a length in metres, zero or more, not {margin!r}")
+            raise InputError(f"the margin must be a length in metres, zero or more, not {shown(margin)}")
         self.thickness = float(thickness)
         self.margin = 0.5 * self.thickness if margin is None else float(margin)
         self.edges = topology.unique_edges(self.triangles)
@@ -101,7 +101,7 @@ class Surfaces:
         self._motion, self._wanted = np.zeros(self.n, np.float32), np.ones(self.n, np.int32)
         self._settings, self._scratch = np.zeros(SETTINGS), scratch_array()
         self._settings[REACH], self._settings[THICKNESS] = self.thickness + self.margin, self.thickness
-        self._settings[EVERY] = every
+        self._settings[EVERY] = check_flag("every", every)
         self._counts = tuple(np.zeros(8 * CHUNKS, np.int64) for _ in range(2))
         self._capacity = [4 * len(self.vertices) // CHUNKS + 64, 4 * len(self.edges) // CHUNKS + 64]
         self._build, self._vertex_tables, self._edge_tables = self._lay_out()
@@ -110,7 +110,7 @@ class Surfaces:
     def _checked_bodies(self, bodies: Any) -> np.ndarray:
         if bodies is None:
             return topology.connected_components(self.n, self.edges)[1]
-        bodies = np.asarray(bodies)
+        bodies = whole_array(bodies, "bodies")
         if bodies.shape != (self.n,) or bodies.dtype.kind not in "iu":
             raise InputError(
                 f"bodies must be one whole number a vertex, ({self.n},), not {bodies.dtype} of shape {bodies.shape}"

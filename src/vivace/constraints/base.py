@@ -43,6 +43,7 @@ from numpy.typing import ArrayLike
 
 from ..backends.cpu.arguments import phase_kernel
 from ..blocks import BLOCK, in_blocks
+from ..checks import is_whole, real_array, shown
 from ..errors import InputError
 from ..registry import Registry
 
@@ -83,7 +84,7 @@ class ConstraintType:
     summary: str
     options: Mapping[str, object] = field(default_factory=dict)
     evaluate: Callable | None = None  # Role.POSITION: evaluate(x, parameters, gradient) -> C
-    gradients: Callable | None = None  # a hand-written form for position based solvers (kernels.gradients)
+    gradients: Callable | None = None  # a hand-written form for position based solvers
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +124,22 @@ def constraint(
 ) -> Callable[[type], type]:
     """Register a class with `prepare(rest, **options)` and `project(z, parameters, p)` under `name`.
 
+    Then `model.constrain(name, vertices, stiffness, **options)` adds such constraints, in every solver. The head of
+    `vivace.constraints.base` and docs/constraints.md tell what the two do; examples/own_constraint.py has an example.
     `vertices`, `rows`: k and r of A_c. `parameters`: names of the numbers that `project` reads, one set a constraint.
     `unit`: of the stiffness, for messages and listings. `project` may be left out for Role.QUADRATIC and Role.TARGET.
     Role.POSITION has `evaluate(x, parameters, gradient)` instead, which returns C and writes its gradient (k, 3), and
     no operator: rows = 0.
+
+    `kernel` (a local pass) and `gradients` (rows in, C and rows out) are the same maths written out for speed, for the
+    built-in constraints. tests/constraints/test_one_source.py names each and holds it to `project` or `evaluate`.
     """
+    if not isinstance(role, Role):
+        raise InputError(f"constraint {shown(name)}: its role is one of {', '.join(map(str, Role))}, not {shown(role)}")
     least = 0 if role is Role.POSITION else 1
+    if not is_whole(vertices) or not is_whole(rows):
+        given = f"{shown(vertices)} and {shown(rows)}"
+        raise InputError(f"constraint {name!r}: vertices and rows must be whole numbers, not {given}")
     if vertices < 1 or rows < least:
         raise InputError(f"constraint {name!r}: vertices and rows must be at least 1, not {vertices} and {rows}")
     if role is Role.POSITION and rows != 0:
@@ -264,10 +275,9 @@ def _prepared(kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options
 
 
 def _stiffness(name: str, stiffness: ArrayLike, m: int, unit: str) -> np.ndarray:
-    try:
-        values = np.asarray(stiffness, np.float64)
-    except (ValueError, TypeError):
-        raise InputError(f"constraint {name!r}: stiffness must be a number in {unit}, not {stiffness!r}") from None
+    values = real_array(stiffness)
+    if values is None:
+        raise InputError(f"constraint {name!r}: stiffness must be a number in {unit}, not {shown(stiffness)}")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != m):
         raise InputError(f"constraint {name!r}: stiffness must be one number or {m} numbers, not shape {values.shape}")
     if not np.isfinite(values).all() or (values < 0).any():

@@ -6,18 +6,53 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..backends.cpu.compiling import compiled, function, inlined
+from ..backends.cpu.vectors import cross, dot, edge, entry, like, plus, put4, times, xyz4
 from .base import Prepared, Role, constraint
 from .hinge import coefficients
-from .kernels.gradients import dihedral
+
+# --- its maths: of rows in float32, of arrays in any precision --------------------------------------------------------
 
 
+@inlined
+def value(e, a, b, rest):
+    """θ - θ₀ and its gradients at edge start, edge end, opposite and opposite; vectors from the edge's start."""
+    m, n = cross(e, a), cross(b, e)  # normals of the two triangles, as long as twice their areas
+    square_e, square_m, square_n = dot(e, e), dot(m, m), dot(n, n)
+    zero, back = like(square_e, 0.0), like(square_e, -1.0)
+    if min(square_e, min(square_m, square_n)) <= like(square_e, 1e-30):  # a triangle without area has no angle
+        still = times(zero, e)
+        return zero, still, still, still, still
+    length = np.sqrt(square_e)
+    g2, g3 = times(-length / square_m, m), times(-length / square_n, n)
+    # each triangle turns about the edge: its two ends share the moment
+    g1 = plus(times(-dot(a, e) / square_e, g2), times(-dot(b, e) / square_e, g3))
+    angle = np.arctan2(dot(cross(m, n), e) / length, dot(m, n)) - rest
+    half, turn = like(square_e, np.pi), like(square_e, 2.0 * np.pi)
+    if angle > half:  # folded past half a turn: the short way back
+        angle -= turn
+    elif angle < -half:
+        angle += turn
+    return angle, times(back, plus(plus(g1, g2), g3)), g1, g2, g3
+
+
+@function
+def dihedral(x0, x1, x2, x3, operator, parameters, c):
+    """`value` of constraint c from the rows of its vertices."""
+    return value(xyz4(x1 - x0), xyz4(x2 - x0), xyz4(x3 - x0), entry(parameters, c))
+
+
+@compiled
 def angles(rest):
-    """θ of hinges (m, 4, 3): edge start, edge end, opposite, opposite. 0 when flat."""
-    x0, x1, x2, x3 = (rest[:, k] for k in range(4))
-    edge = x1 - x0
-    n1, n2 = np.cross(x0 - x2, x1 - x2), np.cross(x1 - x3, x0 - x3)
-    sine = np.einsum("mc,mc->m", np.cross(n1, n2), edge) / np.linalg.norm(edge, axis=1)
-    return np.arctan2(sine, np.einsum("mc,mc->m", n1, n2))
+    """θ (m,) of hinges (m, 4, 3): edge start, edge end, opposite, opposite. 0 when flat."""
+    out = np.empty(len(rest))
+    for m in range(len(rest)):
+        x = rest[m]
+        out[m] = value(edge(x, 1), edge(x, 2), edge(x, 3), 0.0)[0]
+    return out
+
+
+# --- what it stores, and its name -------------------------------------------------------------------------------------
 
 
 @constraint(
@@ -34,36 +69,6 @@ class Dihedral:
 
     @staticmethod
     def evaluate(x, parameters, gradient):
-        zero, tiny = x.dtype.type(0.0), x.dtype.type(1e-30)
-        ex, ey, ez = x[1, 0] - x[0, 0], x[1, 1] - x[0, 1], x[1, 2] - x[0, 2]
-        ax, ay, az = x[2, 0] - x[0, 0], x[2, 1] - x[0, 1], x[2, 2] - x[0, 2]
-        bx, by, bz = x[3, 0] - x[0, 0], x[3, 1] - x[0, 1], x[3, 2] - x[0, 2]
-        # n1 = e x a, n2 = b x e: normals of the two triangles, as long as twice their areas
-        mx, my, mz = ey * az - ez * ay, ez * ax - ex * az, ex * ay - ey * ax
-        nx, ny, nz = by * ez - bz * ey, bz * ex - bx * ez, bx * ey - by * ex
-        square_e, square_m, square_n = (
-            ex * ex + ey * ey + ez * ez,
-            mx * mx + my * my + mz * mz,
-            nx * nx + ny * ny + nz * nz,
-        )
-        if square_e <= tiny or square_m <= tiny or square_n <= tiny:  # a triangle without area has no angle
-            for k in range(4):
-                for c in range(3):
-                    gradient[k, c] = zero
-            return zero
-        length = np.sqrt(square_e)
-        u, v = length / square_m, length / square_n  # gradients at the opposite corners are u m and v n
-        s, t = (ax * ex + ay * ey + az * ez) / square_e, (bx * ex + by * ey + bz * ez) / square_e
-        gradient[2, 0], gradient[2, 1], gradient[2, 2] = -u * mx, -u * my, -u * mz
-        gradient[3, 0], gradient[3, 1], gradient[3, 2] = -v * nx, -v * ny, -v * nz
-        for c in range(3):  # each triangle turns about the edge: its two ends share the moment
-            gradient[1, c] = -(s * gradient[2, c] + t * gradient[3, c])
-            gradient[0, c] = -(gradient[1, c] + gradient[2, c] + gradient[3, c])
-        sine = ((my * nz - mz * ny) * ex + (mz * nx - mx * nz) * ey + (mx * ny - my * nx) * ez) / length
-        angle = np.arctan2(sine, mx * nx + my * ny + mz * nz) - parameters[0]
-        turn = x.dtype.type(2.0 * np.pi)
-        if angle > x.dtype.type(np.pi):  # folded past half a turn: the short way back
-            angle -= turn
-        elif angle < -x.dtype.type(np.pi):
-            angle += turn
-        return angle
+        c, g0, g1, g2, g3 = value(edge(x, 1), edge(x, 2), edge(x, 3), parameters[0])
+        put4(gradient, g0, g1, g2, g3)
+        return c

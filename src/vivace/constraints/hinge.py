@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..backends.cpu.compiling import function, inlined
+from ..backends.cpu.vectors import dot, entry, xyz4
 from ..errors import InputError
 from .base import Prepared, Role, constraint
-from .kernels.gradients import curved_hinge, flat_hinge
-from .spring import Spring
+from .spring import SMALLEST_SQUARE, Spring
+
+# --- its maths --------------------------------------------------------------------------------------------------------
 
 
 def _cotangent(corner, a, b):
@@ -32,6 +35,49 @@ def coefficients(rest):
     if len(bad):
         raise InputError(f"hinge {bad[0]} lies on a triangle without area; repair the mesh first")
     return rows, area
+
+
+@inlined
+def hinge_vector(x0, x1, x2, x3, c1, c2, c3):
+    """Σ c_k x_k, in differences to the first vertex: the coefficients add up to zero."""
+    return xyz4(c1 * (x1 - x0) + c2 * (x2 - x0) + c3 * (x3 - x0))
+
+
+@inlined
+def _vector(x0, x1, x2, x3, operator, c):
+    return hinge_vector(
+        x0, x1, x2, x3, entry(operator, 4 * c + 1), entry(operator, 4 * c + 2), entry(operator, 4 * c + 3)
+    )
+
+
+@inlined
+def _value(v, rest, operator, c):
+    """C = ‖v‖ - rest and its gradients, v = Σ c_k x_k."""
+    square = dot(v, v)
+    size = np.sqrt(square)
+    n = v * (np.float32(1.0) / size if square > SMALLEST_SQUARE else np.float32(0.0))
+    return (
+        size - rest,
+        entry(operator, 4 * c) * n,
+        entry(operator, 4 * c + 1) * n,
+        entry(operator, 4 * c + 2) * n,
+        entry(operator, 4 * c + 3) * n,
+    )
+
+
+@function
+def flat_hinge(x0, x1, x2, x3, operator, parameters, c):
+    """C = ‖Σ c_k x_k‖: the root of the quadratic energy of [bergou2006], so that w C²/2 is that energy."""
+    return _value(_vector(x0, x1, x2, x3, operator, c), np.float32(0.0), operator, c)
+
+
+@function
+def curved_hinge(x0, x1, x2, x3, operator, parameters, c):
+    """C = ‖Σ c_k x_k‖ - its size at rest."""
+    return _value(_vector(x0, x1, x2, x3, operator, c), entry(parameters, c), operator, c)
+
+
+# --- what they store, and their names ---------------------------------------------------------------------------------
 
 
 @constraint("hinge", vertices=4, rows=1, role=Role.QUADRATIC, gradients=flat_hinge, unit="N·m")

@@ -18,22 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..checks import check_time_step
+from ..checks import check_time_step, shown
 from ..constraints import Role
 from ..errors import InputError
+from ..model import Model
 from ..terms.term import Frame
 from .motion import Inertia, Pins, Viscosity
 from .objective import Objective
 from .stiffness import Stiffness, assembled, row_sums
 from .stored import Projected, Quadratic, Springs, Valued, project, values
-
-if TYPE_CHECKING:  # a model has terms of its own: it lies above them
-    from ..model.model import Model
 
 __all__ = ["Frame", "System", "assembled", "project", "row_sums", "values"]
 
@@ -45,6 +42,8 @@ class System:
     """
 
     def __init__(self, model: Model, h: float, like: System | None = None):
+        if not hasattr(model, "groups"):
+            raise InputError(f"a system is made of a Model (Model.of(mesh, material)), not {shown(model)}")
         self.model, self.h = model, check_time_step(h)
         inner = [g for g in model.groups if g.kind.role not in (Role.TARGET, Role.POSITION) and len(g)]
         self.springs = [group for group in inner if group.kind.role is Role.SPRING]

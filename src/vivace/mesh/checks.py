@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import LARGEST, check_within, real_array, shown, whole_array
 from ..errors import InputError
 from . import measure, topology
 
@@ -23,12 +24,11 @@ def some(indices: np.ndarray, limit: int = 5) -> str:
     return listed + (", ..." if len(indices) > limit else "")
 
 
-def checked_vertices(vertices: Any) -> np.ndarray:
-    """Return `vertices` as a (n, 3) float64 array of finite numbers."""
-    try:
-        vertices = np.array(vertices, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"vertices must be an (n, 3) array of numbers: {error}") from error
+def checked_vertices(vertices: Any, most: float = LARGEST) -> np.ndarray:
+    """Return `vertices` as a (n, 3) float64 array of finite numbers that float32 has room for (m)."""
+    given, vertices = vertices, real_array(vertices)
+    if vertices is None:
+        raise InputError(f"vertices must be an (n, 3) array of numbers, not {shown(given)}")
     if vertices.size == 0:
         raise InputError("the mesh is empty: it has no vertices; give at least one element")
     if vertices.ndim != 2 or vertices.shape[1] != 3:
@@ -39,26 +39,27 @@ def checked_vertices(vertices: Any) -> np.ndarray:
             f"{len(bad)} of {len(vertices)} vertices are not finite (first: vertex {bad[0]} at "
             f"{vertices[bad[0]].tolist()}); remove them or fix the file they came from"
         )
+    check_within("vertices", vertices, most)
     return vertices
 
 
 def checked_elements(elements: Any, corners: int, n: int) -> np.ndarray:
     """Return `elements` as an (m, corners) int32 array of vertex numbers below n."""
     one, many = _NAMES[corners]
-    elements = np.asarray(elements)
+    elements = whole_array(elements, many)
     if elements.size == 0:
         raise InputError(f"the mesh is empty: it has no {many}; give at least one")
     if elements.ndim != 2 or elements.shape[1] != corners:
         raise InputError(f"{many} must have the shape (m, {corners}), not {elements.shape}")
-    if elements.dtype.kind not in "iu":
-        raise InputError(f"{many} must hold whole vertex numbers (integers), not {elements.dtype}")
+    if elements.dtype == bool:
+        raise InputError(f"{many} must hold whole vertex numbers (integers), not truth values")
     bad = np.flatnonzero(((elements < 0) | (elements >= n)).any(axis=1))
     if len(bad):
         raise InputError(
             f"{one} {bad[0]} is {elements[bad[0]].tolist()}, but vertices are numbered 0 to {n - 1}; "
             "check whether the indices start at 1"
         )
-    return elements.astype(np.int32)
+    return elements.astype(np.int32, copy=False)
 
 
 def repeated(elements: np.ndarray) -> np.ndarray:
@@ -126,15 +127,13 @@ def without_unused(
 
 def checked_indices(indices: Any, n: int, what: str) -> np.ndarray:
     """Return `indices` as sorted, unique int32 vertex numbers below n."""
-    indices = np.asarray(indices)
+    indices = whole_array(indices, what)
     if indices.size == 0:
         return np.zeros(0, np.int32)
     if indices.dtype == bool:
         if indices.shape != (n,):
             raise InputError(f"{what}: a mask must have one entry a vertex, ({n},), not {indices.shape}")
         return np.flatnonzero(indices).astype(np.int32)
-    if indices.dtype.kind not in "iu":
-        raise InputError(f"{what} must hold whole vertex numbers (integers), not {indices.dtype}")
     indices = np.unique(indices)
     bad = indices[(indices < 0) | (indices >= n)]
     if len(bad):
@@ -142,6 +141,8 @@ def checked_indices(indices: Any, n: int, what: str) -> np.ndarray:
     return indices.astype(np.int32)
 
 
-def checked_groups(groups: Mapping[str, Any] | None, n: int) -> dict[str, np.ndarray]:
+def checked_groups(groups: Any, n: int) -> dict[str, np.ndarray]:
     """Return `groups` with each set of vertices sorted, unique and in range."""
+    if not isinstance(groups, Mapping | None):
+        raise InputError(f"groups must be a mapping from names to vertex numbers, not {shown(groups)}")
     return {str(name): checked_indices(members, n, f"group {name!r}") for name, members in (groups or {}).items()}

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
+from ..checks import as_path, check_file, check_flag
 from ..errors import FileError, InputError, UnknownNameError, VivaceError
 from ..files import replacing
 from . import filling, measure
-from .mesh import Mesh
+from .mesh import Mesh, as_mesh
 from .readers import READERS, Raw
 from .silenced import quiet
 
 
-def load(path: str | os.PathLike, *, tetrahedralise: bool = False, repair: bool = False) -> Mesh:
+def load(path: str | os.PathLike, *, tetrahedralise: bool = False, repair: bool = False, split: bool = False) -> Mesh:
     """Read a mesh: OBJ, PLY, STL, GLB, GLTF (surfaces), MSH, VTK, VTU, TetGen .node or .ele (surfaces and bodies).
 
     A file with tetrahedra gives a body, any other a surface; quads are cut in two. Coordinates are taken as metres.
@@ -26,17 +27,20 @@ def load(path: str | os.PathLike, *, tetrahedralise: bool = False, repair: bool 
         path: of the file. For TetGen either of the two files; the other must be beside it.
         tetrahedralise: fill a closed surface with tetrahedra, as `vivace.mesh.tetrahedralise` does by default.
         repair: put right what can be, as in `Mesh.from_triangles` and `Mesh.from_tets`.
+        split: part the sheets that meet at edges of more than two triangles, as in `Mesh.from_triangles`.
 
     Raises:
         FileError: if the file is missing, empty, truncated or corrupt.
         InputError: if its format is unknown or the mesh in it cannot be used.
     """
-    path = Path(path)
+    path = as_path(path)
+    check_flag("tetrahedralise", tetrahedralise)
+    check_flag("repair", repair)
+    check_flag("split", split)
     suffix = path.suffix.lower()
     if suffix not in READERS:
         raise UnknownNameError(f"mesh format of {path}:", suffix, READERS)
-    if not path.is_file():
-        raise FileError(f"cannot read {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}")
+    check_file(path)
     if path.stat().st_size == 0:
         raise FileError(f"cannot read {path}: the file is empty")
     try:
@@ -50,15 +54,15 @@ def load(path: str | os.PathLike, *, tetrahedralise: bool = False, repair: bool 
     if not len(raw.triangles) and not len(raw.tets):
         raise InputError(f"{path} holds neither triangles nor tetrahedra; export it as a mesh with faces")
     try:
-        mesh = _build(raw, path.stem, repair)
+        mesh = _build(raw, path.stem, repair, split)
         return filling.tetrahedralise(mesh) if tetrahedralise and not mesh.is_volumetric else mesh
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def _build(raw: Raw, name: str, repair: bool) -> Mesh:
+def _build(raw: Raw, name: str, repair: bool, split: bool) -> Mesh:
     if not len(raw.tets):
-        mesh = Mesh.from_triangles(raw.vertices, raw.triangles, name=name, repair=repair)
+        mesh = Mesh.from_triangles(raw.vertices, raw.triangles, name=name, repair=repair, split=split)
     else:
         tets = raw.tets
         in_range = tets.min() >= 0 and tets.max() < len(raw.vertices)
@@ -75,7 +79,8 @@ def save(mesh: Mesh, path: str | os.PathLike) -> None:
     A surface format gets the boundary of a body. STL and GLB keep seven digits, the others all. Groups are not kept.
     An existing file is replaced as a whole or left as it was.
     """
-    path = Path(path)
+    as_mesh(mesh)
+    path = as_path(path)
     suffix = path.suffix.lower()
     if suffix not in _WRITERS:
         raise UnknownNameError(f"format to write {path}:", suffix, _WRITERS)

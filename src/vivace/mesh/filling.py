@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ..checks import check_size, is_number, shown
 from ..errors import InputError, MissingExtraError
 from . import measure, topology
-from .arguments import check_size
-from .mesh import Mesh
+from .mesh import Mesh, as_mesh
 
 # TetGen runs in a process and a folder of its own: on a surface that crosses itself it leaves files where it is
 # started, and on some it crashes.
@@ -33,7 +33,7 @@ numpy.savez("body.npz", nodes=nodes, tets=tets)
 
 def require_closed(mesh: Mesh) -> None:
     """Raise unless `mesh` is a surface without holes; an edge of three triangles no Mesh can have."""
-    if mesh.is_volumetric:
+    if as_mesh(mesh).is_volumetric:
         raise InputError(f"{mesh.name!r} is made of tetrahedra already; use it as it is")
     if not len(mesh.triangles):
         raise InputError(f"{mesh.name!r} has no triangles; only a closed surface can be filled with tetrahedra")
@@ -61,8 +61,8 @@ def tetrahedralise(mesh: Mesh, *, max_volume: float | None = None, quality: floa
     """
     if max_volume is not None:
         check_size("max_volume (in m³)", max_volume)
-    if not quality > 1.0:
-        raise InputError(f"quality must be above 1 (a circumradius to edge ratio), not {quality}")
+    if not is_number(quality) or not quality > 1.0:
+        raise InputError(f"quality must be above 1 (a circumradius to edge ratio), not {shown(quality)}")
     require_closed(mesh)
     if importlib.util.find_spec("tetgen") is None:
         raise MissingExtraError("tetrahedralising a surface", "tets")

@@ -8,9 +8,9 @@ from itertools import permutations
 import numpy as np
 import scipy.spatial
 
-from ..errors import InputError, UnknownNameError
+from ..checks import check_count, check_flag, check_name, check_room, check_seed, check_size, many, real_array, shown
+from ..errors import InputError
 from . import measure, topology
-from .arguments import check_count, check_size
 from .checks import FLAT
 from .mesh import Mesh
 
@@ -41,12 +41,15 @@ def cloth(
         seed: of the scatter; the same seed gives the same mesh.
         plane: "horizontal" or "vertical".
     """
-    check_count("nx", nx, 2)
-    check_count("ny", ny, 2)
+    nx, ny = check_count("nx", nx, 2), check_count("ny", ny, 2)
     check_size("width", width)
     check_size("height", height)
-    if plane not in _PLANES:
-        raise UnknownNameError("plane", str(plane), _PLANES)
+    check_flag("irregular", irregular)
+    check_seed(seed)
+    check_name("plane", plane, _PLANES)
+    cells = 2 * (nx - 1) * (ny - 1)
+    each = 470 if irregular else 160
+    check_room(f"a cloth of {many(nx)} x {many(ny)} vertices", nx * ny, cells, corners=3, each=each)
     across, down = np.meshgrid(np.linspace(-0.5, 0.5, nx) * width, np.linspace(0.0, 1.0, ny) * height)
     flat = np.column_stack([across.ravel(), down.ravel()])
     number = np.arange(nx * ny).reshape(ny, nx)
@@ -117,13 +120,15 @@ def bar(nx: int = 21, ny: int = 5, nz: int = 5, size: tuple[float, float, float]
         nx, ny, nz: vertices along each side, 2 or more.
         size: lengths of the sides, in m.
     """
-    counts = (nx, ny, nz)
-    if np.shape(size) != (3,):
-        raise InputError(f"size must be three lengths in metres, not {size!r}")
-    for axis, count, length in zip("xyz", counts, size, strict=True):
-        check_count(f"n{axis}", count, 2)
+    nx, ny, nz = counts = check_count("nx", nx, 2), check_count("ny", ny, 2), check_count("nz", nz, 2)
+    lengths = real_array(size)
+    if lengths is None or lengths.shape != (3,):
+        raise InputError(f"size must be three lengths in metres, not {shown(size)}")
+    for axis, length in zip("xyz", lengths, strict=True):
         check_size(f"size along {axis}", length)
-    lines = [np.linspace(-0.5, 0.5, count) * length for count, length in zip(counts, size, strict=True)]
+    name = f"a bar of {' x '.join(map(many, counts))} vertices"
+    check_room(name, nx * ny * nz, 6 * (nx - 1) * (ny - 1) * (nz - 1), corners=4, each=270)
+    lines = [np.linspace(-0.5, 0.5, count) * length for count, length in zip(counts, lengths, strict=True)]
     vertices = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).reshape(-1, 3)
     number = np.arange(nx * ny * nz).reshape(counts)
     groups = {"left": number[0], "right": number[-1], "bottom": number[:, 0], "top": number[:, -1]}
@@ -167,6 +172,11 @@ def _grid_tets(number: np.ndarray) -> np.ndarray:
     return np.stack(tets, axis=1).reshape(-1, 4)
 
 
+def _check_torus(segments: int, disc: int) -> None:
+    """Refuse a torus that does not fit: at most two triangles for every vertex of a section, three tetrahedra each."""
+    check_room(f"a torus of {many(segments)} sections", segments * disc, 6 * segments * disc, corners=4, each=330)
+
+
 def torus(
     major: float = 0.35,
     minor: float = 0.15,
@@ -188,14 +198,25 @@ def torus(
         section: vertices of each ring of the section from the inside out, never fewer, instead of `rings`: 3 or more,
             the innermost 1 (the centre) or 3 or more.
     """
-    check_count("segments", segments, 3)
-    check_count("rings", rings, 1)
-    counts = [1, *(6 * k for k in range(1, rings + 1))] if section is None else list(section)
-    for k, count in enumerate(counts):
-        check_count("a ring of the section", count, 1 if k == 0 and len(counts) > 1 else 3)
+    segments, rings = check_count("segments", segments, 3), check_count("rings", rings, 1)
+    if section is None:
+        _check_torus(segments, 1 + 3 * rings * (rings + 1))
+        section = [1, *(6 * k for k in range(1, rings + 1))]
+    if (
+        not isinstance(section, (Sequence, np.ndarray))
+        or isinstance(section, str)
+        or getattr(section, "shape", 1) == ()
+    ):
+        raise InputError(f"section must be rings of vertices from the inside out, not {shown(section)}")
+    counts = [
+        check_count("a ring of the section", count, 1 if k == 0 and len(section) > 1 else 3)
+        for k, count in enumerate(section)
+    ]
+    _check_torus(segments, sum(counts))
     if not counts or counts[0] == 2 or sorted(counts) != counts:
         raise InputError(
-            f"section must be rings of vertices from the inside out, such as (1, 6, 12) or (6, 25), not {section!r}"
+            "section must be rings of vertices from the inside out, such as (1, 6, 12) or (6, 25), "
+            f"not {shown(section)}"
         )
     check_size("major", major)
     check_size("minor", minor)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from ..checks import NUMBERED, as_list, many, shown
 from ..errors import InputError
 from .mesh import Mesh
 
@@ -19,20 +20,20 @@ def join(meshes: Iterable[Mesh], *, name: str = "bodies") -> Mesh:
     "body-3" is all of its vertices; parts count from 0. Edges and hinges of copies that share their elements, as those
     of `Mesh.transformed` do, are found once.
     """
-    parts: list[Mesh] = list(meshes)
+    parts: list[Mesh] = as_list("meshes to join", meshes)
     if not parts:
         raise InputError("there is nothing to join: give at least one mesh")
     for k, part in enumerate(parts):
         if not isinstance(part, Mesh):
-            raise InputError(f"only meshes can be joined; part {k} is {part!r}")
+            raise InputError(f"only meshes can be joined; part {k} is {shown(part)}")
         if _kind(part) != _kind(parts[0]):
             raise InputError(
                 f"part {k}, {part.name!r}, is made of {_kind(part)}, and part 0, {parts[0].name!r}, of "
                 f"{_kind(parts[0])}: a mesh has one kind of element; join them apart"
             )
     offsets = np.concatenate([[0], np.cumsum([part.n_vertices for part in parts])])
-    if offsets[-1] > np.iinfo(np.int32).max:
-        raise InputError(f"{offsets[-1]} vertices are too many for one mesh; join fewer")
+    if offsets[-1] >= NUMBERED:
+        raise InputError(f"{many(int(offsets[-1]))} vertices are too many for one mesh; join fewer")
     groups: dict[str, np.ndarray] = {}
     for k, part in enumerate(parts):
         groups |= {f"{k}:{group}": members + offsets[k] for group, members in part.groups.items()}

@@ -7,6 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from ..blocks import in_blocks
+from ..checks import element_array, real_array
+from ..errors import InputError
 
 
 def triangle_areas(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
@@ -51,7 +53,10 @@ def tet_quality(vertices: np.ndarray, tets: np.ndarray) -> np.ndarray:
 
     q = 12 (3V)^(2/3) / Σ l², over the six edge lengths l [liu1994].
     """
-    squares = np.zeros(len(tets))
+    points, tets = real_array(vertices), element_array("tetrahedra", tets, 4)
+    if points is None or points.ndim != 2 or points.shape[1] != 3 or (len(tets) and tets.max() >= len(points)):
+        raise InputError("tet_quality takes (n, 3) positions and (t, 4) numbers of these")
+    vertices, squares = points, np.zeros(len(tets))
     for i, j in combinations(range(4), 2):
         squares += ((vertices[tets[:, i]] - vertices[tets[:, j]]) ** 2).sum(axis=1)
     return 12.0 * np.cbrt(3.0 * tet_volumes(vertices, tets)) ** 2 / squares * np.sign(tet_volumes(vertices, tets))

@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import as_list, as_numbers, check_flag, shown, whole_array
 from ..errors import InputError, UnknownNameError
-from . import checks, measure, topology
+from . import checks, measure, splitting, topology
 
 _TOPOLOGY = ("edges", "hinges")  # cached properties that moving the vertices does not change
 
 
-def _frozen(array: Any, dtype: type, width: int) -> np.ndarray:
-    # A read-only array of the right type is shared, not copied: moved meshes have the elements of their original.
-    out: np.ndarray = np.asarray(array, dtype).reshape(-1, width)
-    if out.flags.writeable:
-        out = out.copy()
-        out.flags.writeable = False
-    return out
+def _frozen(array: np.ndarray) -> np.ndarray:
+    # A read-only array is shared, not copied: moved meshes have the elements of their original.
+    if array.flags.writeable or array.base is not None:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Mesh:
         lines: (k, 2) int32 edges of a wire; (0, 2) otherwise.
         name: what to call the mesh in messages and plots.
         groups: named vertex sets, such as "corners" or "left": sorted int32 vertex numbers.
-        repairs: what `repair=True` or reading from a file changed, in words.
+        repairs: what `repair=True`, `split=True` or reading from a file changed, in words.
     """
 
     vertices: np.ndarray
@@ -49,12 +49,16 @@ class Mesh:
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        set_(self, "vertices", _frozen(self.vertices, np.float64, 3))
-        for attribute, width in (("triangles", 3), ("tets", 4), ("lines", 2)):
-            set_(self, attribute, _frozen(getattr(self, attribute), np.int32, width))
-        groups = {name: _frozen(members, np.int32, 1).reshape(-1) for name, members in self.groups.items()}
+        set_(self, "vertices", _frozen(checks.checked_vertices(self.vertices)))
+        n = self.n_vertices
+        for attribute, corners in (("triangles", 3), ("tets", 4), ("lines", 2)):
+            given = getattr(self, attribute)
+            none = isinstance(given, np.ndarray) and given.shape == (0, corners)
+            elements = given.astype(np.int32, copy=False) if none else checks.checked_elements(given, corners, n)
+            set_(self, attribute, _frozen(elements))
+        groups = {name: _frozen(members) for name, members in checks.checked_groups(self.groups, n).items()}
         set_(self, "groups", MappingProxyType(groups))
-        set_(self, "repairs", tuple(self.repairs))
+        set_(self, "repairs", tuple(as_list("repairs", self.repairs)))
 
     @classmethod
     def from_triangles(
@@ -65,12 +69,16 @@ class Mesh:
         name: str = "surface",
         groups: Mapping[str, Any] | None = None,
         repair: bool = False,
+        split: bool = False,
     ) -> Mesh:
         """Check and build a surface.
 
         With `repair`, triangles without area, duplicate triangles and vertices in no triangle are removed, and
-        `repairs` says so; otherwise each is an InputError. An edge of more than two triangles is always one.
+        `repairs` says so; otherwise each is an InputError. So is an edge of more than two triangles, unless `split`
+        parts the sheets that meet there: the flattest two stay one, the others get vertices of their own, which come
+        last. All vertices of such edges and their copies are the group "seams"; `Model.sew` holds them together.
         """
+        check_flag("repair", repair)
         vertices = checks.checked_vertices(vertices)
         triangles = checks.checked_elements(triangles, 3, len(vertices))
         groups = checks.checked_groups(groups, len(vertices))
@@ -90,11 +98,14 @@ class Mesh:
             repairs.append(f"removed {len(flat)} triangles without area")
         triangles = checks.without_duplicates(triangles, repair, repairs)
         tangled = topology.nonmanifold_edges(triangles)
-        if len(tangled):
+        if len(tangled) and not check_flag("split", split):
             raise InputError(
                 f"{len(tangled)} edges have more than two triangles (first: edge {tangled[0].tolist()}); "
-                "split the mesh there or remove the extra triangles in a modelling program"
+                "pass split=True to part the sheets that meet there (split = true in a scene file, --set split=true on "
+                "the command line), or remove the extra triangles in a modelling program"
             )
+        if len(tangled):
+            vertices, triangles, groups = _parted(vertices, triangles, groups, tangled, repairs)
         vertices, triangles, groups = checks.without_unused(vertices, triangles, groups, repair, repairs)
         return cls(vertices, triangles, np.zeros((0, 4), np.int32), name, groups, repairs=tuple(repairs))
 
@@ -113,6 +124,7 @@ class Mesh:
         With `repair`, tetrahedra that are inside out are turned, and duplicates and vertices in no tetrahedron are
         removed, and `repairs` says so; otherwise each is an InputError. A flat tetrahedron is always one.
         """
+        check_flag("repair", repair)
         vertices = checks.checked_vertices(vertices)
         tets = checks.checked_elements(tets, 4, len(vertices))
         groups = checks.checked_groups(groups, len(vertices))
@@ -131,6 +143,7 @@ class Mesh:
                     f"{len(inverted)} of {len(tets)} tetrahedra are inside out, with negative volume "
                     f"(first: {checks.some(inverted)}); pass repair=True to turn them"
                 )
+            tets = tets.copy()
             tets[inverted] = tets[inverted][:, [0, 1, 3, 2]]
             repairs.append(f"turned {len(inverted)} tetrahedra that were inside out")
         tets = checks.without_duplicates(tets, repair, repairs)
@@ -157,6 +170,7 @@ class Mesh:
 
         With `repair`, duplicate edges and vertices on no edge are removed, and `repairs` says so.
         """
+        check_flag("repair", repair)
         vertices = checks.checked_vertices(vertices)
         edges = checks.checked_elements(edges, 2, len(vertices))
         groups = checks.checked_groups(groups, len(vertices))
@@ -184,12 +198,12 @@ class Mesh:
     def edges(self) -> np.ndarray:
         """(e, 2) int32 edges of the tetrahedra, else of the triangles, else the wire's: each once, sorted."""
         elements = next((x for x in (self.tets, self.triangles) if len(x)), self.lines)
-        return _frozen(topology.unique_edges(elements), np.int32, 2)
+        return _frozen(topology.unique_edges(elements))
 
     @cached_property
     def hinges(self) -> np.ndarray:
         """(h, 4) int32: an edge (v0, v1) of two surface triangles, and the vertices (v2, v3) opposite it."""
-        return _frozen(topology.hinges_of(self.triangles), np.int32, 4)
+        return _frozen(topology.hinges_of(self.triangles))
 
     @property
     def bounds(self) -> np.ndarray:
@@ -212,13 +226,13 @@ class Mesh:
             rotate: a (3, 3) rotation matrix, or a rotation vector (axis times angle, in rad).
             translate: a displacement, in m.
         """
-        scale = as_numbers(scale, "scale", ((), (3,)))
+        scale = as_numbers("scale", scale, (), (3,))
         if not (scale > 0).all():
             raise InputError(f"scale must be positive, not {scale.tolist()}")
         moved = self.vertices * scale
         if rotate is not None:
             moved = moved @ as_rotation(rotate).T
-        moved = moved + as_numbers(translate, "translate", ((3,),))
+        moved = moved + as_numbers("translate", translate, (3,))
         copy = replace(self, vertices=moved)
         for attribute in _TOPOLOGY:
             if attribute in self.__dict__:
@@ -236,8 +250,9 @@ class Mesh:
             if where not in self.groups:
                 raise UnknownNameError(f"group of the mesh {self.name!r}:", where, self.groups)
             return self.groups[where]
-        chosen = where(self.vertices) if callable(where) else where
-        return checks.checked_indices(np.atleast_1d(np.asarray(chosen)), self.n_vertices, "the selection")
+        chosen = where(self.vertices) if callable(where) and not isinstance(where, type) else where
+        chosen = np.atleast_1d(whole_array(chosen, "the selection"))
+        return checks.checked_indices(chosen, self.n_vertices, "the selection")
 
     def __reduce__(self) -> tuple:
         # The read-only view around the groups cannot be pickled; the mesh is built again from a plain dict.
@@ -250,20 +265,29 @@ class Mesh:
         return f"<Mesh {self.name!r}: {self.n_vertices} vertices, {kind}>"
 
 
-def as_numbers(value: Any, what: str, shapes: tuple[tuple[int, ...], ...]) -> np.ndarray:
-    try:
-        value = np.asarray(value, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be numbers, not {value!r}") from error
-    if value.shape not in shapes:
-        raise InputError(f"{what} must have the shape {' or '.join(map(str, shapes))}, not {value.shape}")
-    if not np.isfinite(value).all():
-        raise InputError(f"{what} must be finite, not {value.tolist()}")
+def _parted(
+    vertices: np.ndarray, triangles: np.ndarray, groups: dict[str, np.ndarray], tangled: np.ndarray, repairs: list[str]
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Vertices, triangles and groups with the sheets at `tangled` edges parted; copies are in the groups as well."""
+    n = len(vertices)
+    triangles, copied = splitting.split(vertices, triangles)
+    groups = {**groups, "seams": np.union1d(groups.get("seams", []), tangled)}
+    for name, members in groups.items():
+        groups[name] = np.concatenate([members, n + np.flatnonzero(np.isin(copied, members))]).astype(np.int32)
+    repairs.append(f"parted {len(tangled)} edges of more than two triangles, which doubled {len(copied)} vertices")
+    return np.concatenate([vertices, vertices[copied]]), triangles, groups
+
+
+def as_mesh(value: Any) -> Mesh:
+    """`value`, if it is a mesh."""
+    if not isinstance(value, Mesh):
+        raise InputError(f"a Mesh is needed (vivace.mesh.load, vivace.mesh.cloth, ...), not {shown(value)}")
     return value
 
 
 def as_rotation(rotate: Any) -> np.ndarray:
-    rotate = as_numbers(rotate, "rotate", ((3,), (3, 3)))
+    """The (3, 3) matrix of a rotation: itself, or of angles about x, y and z."""
+    rotate = as_numbers("rotate", rotate, (3,), (3, 3))
     if rotate.shape == (3, 3):
         if not np.allclose(rotate @ rotate.T, np.eye(3), atol=1e-6) or np.linalg.det(rotate) < 0:
             raise InputError("rotate must be a rotation: an orthogonal matrix with determinant 1")

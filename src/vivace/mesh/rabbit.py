@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.spatial
 
+from ..checks import check_count, check_room, check_seed, check_size, many
 from . import measure, topology
-from .arguments import check_count, check_size
 from .mesh import Mesh
 
 # Lumps on a ball of radius 1 that make a sitting rabbit facing +z: direction, height, angular width (rad). Those off
@@ -61,11 +61,12 @@ def rabbit(surface: int = 14_002, inner: int | None = None, height: float = 1.0,
         height: in m.
         seed: of where the vertices lie; the same seed gives the same mesh.
     """
-    check_count("surface", surface, 100)
-    inner = max(10, surface // _SURFACE_SHARE - 2) if inner is None else inner
-    check_count("inner", inner, 10)
+    surface = check_count("surface", surface, 100)
+    inner = check_count("inner", max(10, surface // _SURFACE_SHARE - 2) if inner is None else inner, 10)
     check_size("height", height)
-    check_count("seed", seed, 0)
+    check_seed(seed)
+    total = surface + inner
+    check_room(f"a rabbit of {many(surface)} and {many(inner)} vertices", total, 4 * total, corners=4, each=600)
     rng = np.random.default_rng(seed)
     sphere = _evened(_scattered(surface, rng))
     edge = np.sqrt(8.0 * np.pi / (np.sqrt(3.0) * surface))  # of as many equilateral triangles on the unit sphere

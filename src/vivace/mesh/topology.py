@@ -12,6 +12,9 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph
 
+from ..checks import NUMBERED, check_count, element_array, shown
+from ..errors import InputError
+
 # Faces of a tetrahedron with positive volume, seen from outside in counter-clockwise order.
 TET_FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
 
@@ -47,13 +50,13 @@ def _half_edges(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def unique_edges(elements: np.ndarray) -> np.ndarray:
     """Return the (e, 2) int32 edges of (m, k) simplices, each once, sorted: every pair of corners is an edge."""
-    elements = np.asarray(elements)
+    elements = element_array("elements", elements)
     if len(elements) == 0:
         return np.zeros((0, 2), np.int32)
     pairs = [_keys(elements[:, i], elements[:, j]) for i, j in combinations(range(elements.shape[1]), 2)]
     keys = np.concatenate(pairs)
     keys.sort()
-    return edges_from_keys(keys[_runs(keys)[0]])
+    return edges_from_keys(keys[runs(keys)[0]])
 
 
 def hinges_of(triangles: np.ndarray) -> np.ndarray:
@@ -62,13 +65,14 @@ def hinges_of(triangles: np.ndarray) -> np.ndarray:
     Sorted by edge. Where the two triangles are wound alike, v2 belongs to the one that runs from v0 to v1, so that
     the sign of the dihedral angle means the same for every hinge.
     """
+    triangles = element_array("triangles", triangles, 3)
     if len(triangles) == 0:
         return np.zeros((0, 4), np.int32)
     directed, opposite = _half_edges(triangles)
     keys = edge_keys(directed)
     # Sorting by direction within an edge puts the triangle that runs from v0 to v1 first.
     order = np.lexsort((directed[:, 0] > directed[:, 1], keys))
-    starts, counts = _runs(keys[order])
+    starts, counts = runs(keys[order])
     first = starts[counts == 2]
     edges = edges_from_keys(keys[order[first]])
     return np.column_stack([edges, opposite[order[first]], opposite[order[first + 1]]]).astype(np.int32)
@@ -85,14 +89,15 @@ def boundary_edges(triangles: np.ndarray) -> np.ndarray:
 
 
 def _edges_where(triangles: np.ndarray, wanted) -> np.ndarray:
+    triangles = element_array("triangles", triangles, 3)
     if len(triangles) == 0:
         return np.zeros((0, 2), np.int32)
     keys = np.sort(edge_keys(_half_edges(triangles)[0]))
-    starts, counts = _runs(keys)
+    starts, counts = runs(keys)
     return edges_from_keys(keys[starts[wanted(counts)]])
 
 
-def _runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return where each run of equal values starts in an ordered array, and how long it is."""
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     return starts, np.diff(np.concatenate([starts, [len(ordered)]]))
@@ -120,6 +125,7 @@ def _tet_faces(tets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
 
 def boundary_of_tets(tets: np.ndarray) -> np.ndarray:
     """Return the (m, 3) int32 faces of one tetrahedron only, facing out of tetrahedra with positive volume."""
+    tets = element_array("tetrahedra", tets, 4)
     if len(tets) == 0:
         return np.zeros((0, 3), np.int32)
     faces, order, starts, counts = _tet_faces(tets)
@@ -129,10 +135,20 @@ def boundary_of_tets(tets: np.ndarray) -> np.ndarray:
 
 def nonmanifold_faces(tets: np.ndarray) -> np.ndarray:
     """Return the (k, 3) int32 faces that more than two tetrahedra share."""
+    tets = element_array("tetrahedra", tets, 4)
     if len(tets) == 0:
         return np.zeros((0, 3), np.int32)
     faces, order, starts, counts = _tet_faces(tets)
     return faces[order[starts[counts > 2]]].astype(np.int32)
+
+
+def _edges_among(n: int, edges: np.ndarray) -> np.ndarray:
+    """Return (e, 2) edges, all between vertices below n."""
+    check_count("n", n, 0)
+    edges = element_array("edges", edges, 2)
+    if n >= NUMBERED or (len(edges) and edges.max() >= n):
+        raise InputError(f"edges must join vertices below n, and n must be below 2^31, not {shown(n)}")
+    return edges
 
 
 def adjacency(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -140,7 +156,7 @@ def adjacency(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     `edges` is (e, 2), in any order and direction; repeated edges count once and loops are dropped.
     """
-    edges = np.asarray(edges, np.int64).reshape(-1, 2)
+    edges = _edges_among(n, edges).astype(np.int64, copy=False)
     edges = edges[edges[:, 0] != edges[:, 1]]
     keys = np.unique(np.concatenate([(edges[:, 0] << 32) | edges[:, 1], (edges[:, 1] << 32) | edges[:, 0]]))
     indptr = np.zeros(n + 1, np.int32)
@@ -150,7 +166,7 @@ def adjacency(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def connected_components(n: int, edges: np.ndarray) -> tuple[int, np.ndarray]:
     """Return how many pieces n vertices form when joined by `edges`, and the (n,) int32 piece of each vertex."""
-    edges = np.asarray(edges).reshape(-1, 2)
+    edges = _edges_among(n, edges)
     graph = scipy.sparse.coo_matrix((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(n, n))
     count, labels = scipy.sparse.csgraph.connected_components(graph.tocsr(), directed=False)
     return int(count), labels.astype(np.int32)

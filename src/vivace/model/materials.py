@@ -7,19 +7,38 @@ from typing import Protocol
 
 import numpy as np
 
+from ..checks import STIFFEST, check_name, is_number, shown
 from ..constraints import ConstraintGroup, make_group
 from ..constraints.dihedral import angles
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError
 from ..mesh import Mesh
 from ..registry import Registry
 
 
 class Material(Protocol):
+    """What a body is made of. Anything with these two methods is one, and goes to `Model.of(mesh, material)`:
+
+        @vv.MATERIALS.register("net")  # for [material] kind = "net" in scene files; otherwise not needed
+        @dataclass(frozen=True)
+        class Net:
+            '''Threads of a net; its fields, numbers with defaults, are the entries of a [material] table.'''
+
+            stretch: float = 1e3  # N/m
+
+            def masses(self, mesh):
+                return np.full(mesh.n_vertices, 0.01)
+
+            def constraints(self, mesh):
+                return [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
+
+    `vivace.constraints.make_group` makes constraints of any registered type; `vivace list constraints` shows them.
+    """
+
     def masses(self, mesh: Mesh) -> np.ndarray:
-        """Mass of each vertex (kg)."""
+        """Mass of each vertex (n,), kg: all positive."""
 
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
-        """What holds the body together."""
+        """What holds the body together: any number of groups, each of one type."""
 
 
 MATERIALS: Registry[type] = Registry("material")
@@ -31,14 +50,18 @@ def _check(material: object, positive: tuple[str, ...]) -> None:
     for item in fields(material):  # type: ignore[arg-type]
         value = getattr(material, item.name)
         if item.name == "bending":
-            if value not in BENDINGS:
-                raise UnknownNameError("bending", str(value), BENDINGS)
+            check_name("bending", value, BENDINGS)
             continue
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
-            raise InputError(f"{type(material).__name__}: {item.name} must be a finite number, not {value!r}")
+        if not is_number(value):
+            raise InputError(f"{type(material).__name__}: {item.name} must be a finite number, not {shown(value)}")
         if value < 0 or (value == 0 and item.name in positive):
             wanted = "positive" if item.name in positive else "zero or positive"
             raise InputError(f"{type(material).__name__}: {item.name} must be {wanted}, not {value!r}")
+        if value > STIFFEST:
+            name = type(material).__name__
+            raise InputError(
+                f"{name}: {item.name} must be at most {STIFFEST:g}, so that float32 holds it, not {value!r}"
+            )
 
 
 def _share(n: int, elements: np.ndarray, amounts: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import is_number
+from ..checks import HEAVIEST, LARGEST, LIGHTEST, STRONGEST, as_list, check_within, is_number, real_array, shown
 from ..collisions.settings import Collisions, as_friction
 from ..constraints import ConstraintGroup, Role, make_group
 from ..deprecation import renamed_property
@@ -19,6 +19,7 @@ from ..terms.term import Term, try_out
 from .materials import Material, default_material
 
 EARTH = (0.0, -9.81, 0.0)
+FIRM = 30.0  # times as stiff as the stiffest constraint: beside it, all of a model is soft
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,16 +59,30 @@ class Model:
     ) -> Model:
         """Make `mesh` of `material` (default: by the kind of its elements)."""
         if not isinstance(mesh, Mesh):
-            raise InputError(f"a model is made of a Mesh (vivace.mesh.load, vivace.mesh.cloth, ...), not {mesh!r}")
+            raise InputError(f"a model is made of a Mesh (vivace.mesh.load, vivace.mesh.cloth, ...), not {shown(mesh)}")
         material = default_material(mesh) if material is None else material
-        if isinstance(material, type) or not hasattr(material, "masses"):
-            raise InputError(f"a material is an instance such as Cloth() or Solid(), not {material!r}")
-        masses = np.asarray(material.masses(mesh), np.float64)
-        groups = tuple(material.constraints(mesh))
-        return cls(mesh, masses, groups, as_gravity(gravity), air, viscosity)
+        able = callable(getattr(material, "masses", None)) and callable(getattr(material, "constraints", None))
+        if isinstance(material, type) or not able:
+            raise InputError(f"a material is an instance such as Cloth() or Solid(), not {shown(material)}")
+        return cls(mesh, material.masses(mesh), tuple(material.constraints(mesh)), as_gravity(gravity), air, viscosity)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.mesh, Mesh):
+            raise InputError(
+                f"a model is made of a Mesh (vivace.mesh.load, vivace.mesh.cloth, ...), not {shown(self.mesh)}"
+            )
         n = self.mesh.n_vertices
+        masses = real_array(self.masses)
+        if masses is None:
+            raise InputError(f"masses must be numbers of shape ({n},), not {shown(self.masses)}")
+        object.__setattr__(self, "masses", masses)
+        groups = tuple(as_list("groups of constraints", self.groups))
+        if not all(isinstance(group, ConstraintGroup) for group in groups):
+            raise InputError(f"groups of constraints are made by Model.constrain, not {shown(self.groups)}")
+        object.__setattr__(self, "groups", groups)
+        if not isinstance(self.collisions, Collisions | None):
+            raise InputError(f"collisions are made by Model.collide, not {shown(self.collisions)}")
+        object.__setattr__(self, "gravity", as_gravity(self.gravity))
         if self.masses.shape != (n,):
             raise InputError(f"masses must have shape ({n},), not {self.masses.shape}")
         bad = np.flatnonzero(~(np.isfinite(self.masses) & (self.masses > 0)))
@@ -76,15 +91,20 @@ class Model:
                 f"every vertex needs a positive, finite mass; vertex {bad[0]} has {self.masses[bad[0]]} kg "
                 f"({len(bad)} such vertices)"
             )
-        if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
-            raise InputError(f"gravity must be three finite numbers in m/s², not {self.gravity.tolist()}")
+        bad = np.flatnonzero((self.masses < LIGHTEST) | (self.masses > HEAVIEST))
+        if len(bad):
+            raise InputError(
+                f"vertex {bad[0]} has a mass of {self.masses[bad[0]]} kg ({len(bad)} such vertices); it must lie "
+                f"between {LIGHTEST:g} and {HEAVIEST:g} kg, so that float32 holds it over a squared time step: "
+                "change the density"
+            )
         for name, unit in (("air", "1/s"), ("viscosity", "s")):
             value = getattr(self, name)
             if not is_number(value) or value < 0:
-                raise InputError(f"{name} damping must be finite and not negative, not {value!r} {unit}")
+                raise InputError(f"{name} damping must be finite and not negative, not {shown(value)} {unit}")
         for term in self.terms:
             if not isinstance(term, Term):
-                raise InputError(f"a term is an instance of a class derived from vivace.Term, not {term!r}")
+                raise InputError(f"a term is an instance of a class derived from vivace.Term, not {shown(term)}")
         pinned, times = np.unique(self.pinned, return_counts=True)
         if (times > 1).any():
             raise InputError(f"vertex {pinned[np.argmax(times > 1)]} is pinned twice; move its target instead")
@@ -150,8 +170,8 @@ class Model:
         what would; costs about as much as finding the contacts. `sleep`: a vertex in contact that a step would move by
         less than this share of the thickness stays where it is [macklin2014], so that a heap comes to rest.
         """
-        touching = tuple(colliders) if isinstance(colliders, Iterable) else (colliders,)
-        settings = Collisions(touching, thickness, as_friction(friction), itself, stiffness, guard, sleep)
+        touching = (colliders,) if callable(getattr(colliders, "distance", None)) else as_list("colliders", colliders)
+        settings = Collisions(tuple(touching), thickness, as_friction(friction), itself, stiffness, guard, sleep)
         return replace(self, collisions=settings)
 
     def pin(
@@ -170,18 +190,35 @@ class Model:
         if not len(index):
             raise InputError("there is nothing to pin: the selection is empty")
         if target is not None:
-            try:
-                given = np.asarray(target, np.float64)
-            except (ValueError, TypeError):
-                raise InputError("pin targets must be numbers") from None
+            given = real_array(target)
+            if given is None:
+                raise InputError(f"pin targets must be numbers, not {shown(target)}")
             if given.shape == (len(index), 3) and not isinstance(where, str):
                 given = given[np.argsort(np.asarray(where), kind="stable")] if np.size(where) == len(index) else given
             if given.shape not in ((3,), (len(index), 3)) or not np.isfinite(given).all():
                 raise InputError(f"pin targets must be finite, of shape (3,) or ({len(index)}, 3), not {given.shape}")
+            check_within("pin targets", given, LARGEST)
             target = np.broadcast_to(given, (len(index), 3))
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
-            raise InputError(f"a pin's stiffness must be positive, not {stiffness!r} N/m")
+            raise InputError(f"a pin's stiffness must be positive, not {shown(stiffness)} N/m")
         return self.constrain("pin", index, self.pin_stiffness if stiffness is None else stiffness, target=target)
+
+    def sew(self, where: str | Sequence[int] | np.ndarray = "seams", *, stiffness: float | None = None) -> Model:
+        """Hold together vertices (a group's name, or indices) that are at one place at rest.
+
+        The group "seams" is where `split=True` has parted the sheets of a surface. `stiffness` in N/m; by default that
+        of the stiffest constraint.
+        """
+        index = self.mesh.select(where)
+        _, place = np.unique(self.mesh.vertices[index], axis=0, return_inverse=True)
+        order = np.argsort(place.ravel(), kind="stable")
+        again = np.flatnonzero(np.diff(place.ravel()[order]) == 0)
+        if not len(again):
+            raise InputError("there is nothing to sew: no two of the vertices are at the same place")
+        if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
+            raise InputError(f"the stiffness of a seam must be positive, not {shown(stiffness)} N/m")
+        pairs = np.column_stack([index[order[again]], index[order[again + 1]]])
+        return self.constrain("weld", pairs, self.firm / FIRM if stiffness is None else stiffness)
 
     def stiffened(self, factor: float) -> Model:
         """The same body, `factor` times as stiff: every constraint's weight is multiplied.
@@ -190,23 +227,25 @@ class Model:
         because what holds a body need not give way when it is made of something softer. Terms stay as they are.
         """
         if not is_number(factor) or not factor > 0:
-            raise InputError(f"a model is stiffened by a positive, finite factor, not {factor!r}")
+            raise InputError(f"a model is stiffened by a positive, finite factor, not {shown(factor)}")
         return self if factor == 1 else replace(self, groups=tuple(_scaled(g, float(factor)) for g in self.groups))
 
     @property
     def pin_stiffness(self) -> float:
         """A stiffness (N/m) beside which all of the model is soft: 30 times the stiffest weight."""
-        return 30.0 * (max((group.stiffest for group in self.groups), default=0.0) or 1e3)
+        return FIRM * (max((group.stiffest for group in self.groups), default=0.0) or 1e3)
 
     firm = renamed_property("Model.firm", "pin_stiffness")
 
 
 def as_gravity(value: ArrayLike) -> np.ndarray:
-    """An array of numbers; a model checks that they are three, and finite."""
-    try:
-        return np.asarray(value, np.float64)
-    except (ValueError, TypeError):
-        raise InputError(f"gravity must be three finite numbers in m/s², not {value!r}") from None
+    """Three finite numbers, m/s²."""
+    found = real_array(value)
+    if found is None or found.shape != (3,) or not np.isfinite(found).all():
+        given = shown(value) if found is None else found.tolist()
+        raise InputError(f"gravity must be three finite numbers in m/s², not {given}")
+    check_within("gravity", found, STRONGEST, "m/s²")
+    return found
 
 
 def _scaled(group: ConstraintGroup, factor: float) -> ConstraintGroup:

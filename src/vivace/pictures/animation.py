@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._version import __version__
+from ..checks import as_path
 from ..errors import InputError
 from ..files import writing
 from .backends import DEFAULT_SIZE, Ground, Look, Size
@@ -68,7 +69,7 @@ def save_picture(
     Returns a line that says which renderer drew it and, where a better one is missing, what to install.
     `settings` goes into the file as text under the key "vivace". `colours`: see `Renderer.draw`.
     """
-    path = Path(path)
+    path = as_path(path)
     if path.suffix.lower() != ".png":
         raise InputError(f"a picture is written as .png, not {path.suffix or 'a name without a suffix'!r} ({path})")
     with writing(path) as temporary:
@@ -99,7 +100,7 @@ def save_animation(
     `progress(done, total)` is called after each frame; the total is None for a generator.
     MP4 needs even sides, so an odd side loses one pixel.
     """
-    path = Path(path)
+    path = as_path(path)
     check_film(path, fps)
     if camera is None and not isinstance(frames, np.ndarray):
         frames = list(frames)

@@ -6,12 +6,12 @@ import os
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import as_path
 from ..errors import InputError
 from ..files import writing
 from .animation import provenance
@@ -39,7 +39,7 @@ def save_figure(figure: Figure, path: str | os.PathLike, settings: Settings = No
     """Write a figure to .png, .pdf or .svg, whole, with its settings inside and no date, so that bytes repeat."""
     import matplotlib
 
-    path = Path(path)
+    path = as_path(path)
     text = provenance(settings)
     inside = {
         ".png": {"vivace": text, "Software": None},

@@ -1,16 +1,17 @@
 """The [collisions] table of a scene file: what stands in the scene, and how bodies touch it and each other.
 
-[collisions]
+[collisions]                         # the fields of `vivace.collisions.Collisions`
 thickness = 0.004                    # m
 friction = [0.5, 0.3]                # static and kinetic, or one number for both
 itself = true                        # cloth against cloth, body against body
+sleep = 0.05                         # what moves by less than this share of the thickness rests
 [[collisions.colliders]]
 kind = "sphere"                      # and its parameters, those of `vivace.collisions`
 centre = [0, 0.5, 0]
 radius = 0.2
 [[collisions.colliders]]
 kind = "mesh"
-file = "statue.obj"                  # beside this file
+file = "statue.obj"                  # beside this file; also repair and split
 spacing = 0.01                       # m
 """
 
@@ -18,16 +19,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from .. import mesh as meshes
-from ..collisions import Box, Capsule, Collider, Plane, Sampled, Sphere, armchair, table, tube
-from ..errors import InputError, UnknownNameError
+from ..checks import as_path, check_name
+from ..collisions import Box, Capsule, Collider, Collisions, Plane, Sampled, Sphere, armchair, table, tube
+from ..errors import InputError
 from ..model.model import Model
 from .tables import check_known
 
-KEYS = ("thickness", "friction", "itself", "stiffness", "colliders")
+KEYS = tuple(item.name for item in fields(Collisions))
 
 
 def _sampled(
@@ -38,8 +41,12 @@ def _sampled(
     scale: Any = 1.0,
     rotate: Any = None,
     translate: Any = (0.0, 0.0, 0.0),
+    repair: bool = False,
+    split: bool = False,
 ) -> Collider:
-    surface = meshes.load(folder / str(file)).transformed(scale=scale, rotate=rotate, translate=translate)
+    path = folder / as_path(file, "file")
+    surface = meshes.load(path, repair=repair, split=split)
+    surface = surface.transformed(scale=scale, rotate=rotate, translate=translate)
     return Sampled.of(surface, spacing, friction=friction)
 
 
@@ -74,8 +81,7 @@ def _colliders(path: Path, number: int, row: dict) -> list[Collider]:
     kind = options.pop("kind", None)
     if kind is None:
         raise InputError(f"{path}: collider {number} needs a kind: {', '.join(KINDS)}")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise UnknownNameError("kind of collider", str(kind), KINDS)
+    check_name("kind of collider", kind, KINDS)
     where = f"collider {number}, {'an' if kind[0] in 'aeiou' else 'a'} {kind},"
     parameters = {name: known for name, known in inspect.signature(KINDS[kind]).parameters.items() if name != "folder"}
     check_known(path, where, options, parameters)

@@ -7,7 +7,7 @@ resolution = 50
 # ... or describe one
 [mesh]
 file = "bunny.obj"                   # beside this file; or generator = "cloth" and its arguments
-tetrahedralise = true
+tetrahedralise = true                # also repair, split, and sew for what was split
 translate = [0, 1, 0]                # m; also rotate (axis times angle, rad) and scale
 [material]
 kind = "solid"                       # cloth, solid, jelly, wire; default by the mesh
@@ -37,6 +37,7 @@ ms = 8
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import tomllib
@@ -49,7 +50,7 @@ from typing import Any
 import numpy as np
 
 from .. import mesh as meshes
-from ..checks import is_number
+from ..checks import as_path, check_flag, check_name, is_number, shown
 from ..errors import FileError, InputError, UnknownNameError, VivaceError
 from ..files import write_text
 from ..mesh import Mesh
@@ -65,31 +66,44 @@ GENERATORS = {name: getattr(meshes, name) for name in NAMES}
 HIGHEST = 0.02
 TABLES = {"scene", "parameters", "mesh", "material", "pins", "world", "collisions", "solver", "budget", "tuned"}
 PLACING = ("scale", "rotate", "translate")
+LOADING = frozenset(list(inspect.signature(meshes.load).parameters)[1:])
+MESH_OPTIONS = LOADING | {"sew"}
 
 
 def load_scene(target: str | os.PathLike, /, **parameters) -> Scene:
     """A scene from its name, a TOML file or a mesh file."""
+    if isinstance(target, str) and target in SCENES:
+        return make_scene(target, **parameters)
+    path = as_path(target, "a scene")
     text = os.fspath(target)
-    if text in SCENES:
-        return make_scene(text, **parameters)
-    path = Path(text)
     if not text or (not path.suffix and not os.path.exists(path)):
         raise UnknownNameError("scene", text, SCENES)
-    if parameters:
-        raise InputError("parameters can be set for named scenes only; write them into the TOML file")
+    of_mesh = path.suffix.lower() != ".toml"
+    if set(parameters) - (MESH_OPTIONS if of_mesh else set()):
+        also = f" (a mesh file takes {', '.join(sorted(MESH_OPTIONS))})" if of_mesh else ""
+        raise InputError(f"parameters can be set for named scenes only; write them into the TOML file{also}")
     if not os.path.isfile(path):
         raise FileError(f"there is no file {path}")
-    return (
-        _from_toml(path)
-        if path.suffix.lower() == ".toml"
-        else from_mesh(meshes.load(path), settings={"mesh": path.name})
-    )
+    if not of_mesh:
+        return _from_toml(path)
+    sew = parameters.pop("sew", False)
+    settings = {"mesh": path.name, **({"options": {**parameters, "sew": sew}} if parameters or sew else {})}
+    return from_mesh(meshes.load(path, **parameters), sew=sew, settings=settings)
 
 
-def from_mesh(body: Mesh, *, settings: dict | None = None) -> Scene:
-    """A mesh held by its highest vertices, made of what its elements suggest."""
-    model = Model.of(body).pin(highest(body))
-    return Scene(body.name, model, 1 / 30, settings=settings or {})
+def from_mesh(body: Mesh, *, sew: bool = False, settings: dict | None = None) -> Scene:
+    """A mesh held by its highest vertices, made of what its elements suggest; `sew`: see `Model.sew`."""
+    if not isinstance(settings, dict | None):
+        raise InputError(f"settings must be a dictionary, not {shown(settings)}")
+    model = Model.of(body)
+    if _is_sewn(body, sew):
+        model = model.sew()
+    return Scene(body.name, model.pin(highest(body)), 1 / 30, settings={} if settings is None else dict(settings))
+
+
+def _is_sewn(body: Mesh, sew: bool) -> bool:
+    """Whether there are seams to sew, if asked to; a surface that did not have to be split has none."""
+    return check_flag("sew", sew) and "seams" in body.groups
 
 
 def highest(body: Mesh, share: float = HIGHEST) -> np.ndarray:
@@ -102,7 +116,9 @@ def highest(body: Mesh, share: float = HIGHEST) -> np.ndarray:
 def _from_toml(path: Path) -> Scene:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:  # also a number of 5000 digits, and brackets 1000 deep
         raise InputError(f"{path} is not a valid TOML file: {error}") from error
     check_known(path, "the file", data, TABLES)
     if ("scene" in data) == ("mesh" in data):
@@ -111,7 +127,8 @@ def _from_toml(path: Path) -> Scene:
         for table in ("material", "pins"):
             if table in data:
                 raise InputError(f"{path}: [{table}] belongs to a [mesh] scene; a named scene has [parameters]")
-        scene = make_scene(str(data["scene"]), **table_of(path, data, "parameters"))
+        name = check_name("scene", data["scene"], SCENES)
+        scene = make_scene(name, **table_of(path, data, "parameters"))
         scene = _in_world(path, scene, table_of(path, data, "world"))
     else:
         try:
@@ -127,7 +144,7 @@ def _from_toml(path: Path) -> Scene:
         make_solver(changes["solver"])  # complain now, not at the first step
     if "budget" in data:
         budget = table_of(path, data, "budget")
-        check_known(path, "[budget]", budget, {"ms", "iterations", "tolerance"})
+        check_known(path, "[budget]", budget, {item.name for item in fields(Budget)})
         changes["budget"] = Budget(**budget)
     if "tuned" in data:
         changes["tuned"] = table_of(path, data, "tuned")
@@ -154,7 +171,9 @@ def _in_world(path: Path, scene: Scene, world: dict) -> Scene:
 
 
 def _described(path: Path, data: dict) -> Scene:
-    body = _mesh(path, table_of(path, data, "mesh"))
+    shape = dict(table_of(path, data, "mesh"))
+    sew = shape.pop("sew", False) if "file" in shape else False
+    body = _mesh(path, shape)
     world = table_of(path, data, "world")
     known = {"gravity", "air", "viscosity", "time_step", "substeps", "integrator", "wind", "stiffness"}
     check_known(path, "[world]", world, known)
@@ -166,7 +185,7 @@ def _described(path: Path, data: dict) -> Scene:
     if kind is None:
         stuff = default_material(body)
     else:
-        cls = MATERIALS[str(kind)]
+        cls = MATERIALS[check_name("material", kind, MATERIALS)]
         check_known(path, "[material]", options, {item.name for item in fields(cls)})
         stuff = cls(**options)
     model = Model.of(
@@ -176,16 +195,20 @@ def _described(path: Path, data: dict) -> Scene:
         air=world.get("air", 0.0),
         viscosity=world.get("viscosity", 0.0),
     )
+    if _is_sewn(body, sew):
+        model = model.sew()
     pins = table_of(path, data, "pins")
     check_known(path, "[pins]", pins, {"where", "indices", "highest", "stiffness"})
     stiffness = pins.get("stiffness")
     if "where" in pins:
-        model = model.pin(str(pins["where"]), stiffness=stiffness)
+        if not isinstance(pins["where"], str):
+            raise InputError(f"{path}: where must be the name of a group, not {shown(pins['where'])}")
+        model = model.pin(pins["where"], stiffness=stiffness)
     if "indices" in pins:
-        model = model.pin(np.asarray(pins["indices"]), stiffness=stiffness)
+        model = model.pin(pins["indices"], stiffness=stiffness)
     if "highest" in pins:
         if not is_number(pins["highest"]) or not 0 <= pins["highest"] <= 1:
-            raise InputError(f"{path}: highest must be a share of the height, 0 to 1, not {pins['highest']!r}")
+            raise InputError(f"{path}: highest must be a share of the height, 0 to 1, not {shown(pins['highest'])}")
         model = model.pin(highest(body, pins["highest"]), stiffness=stiffness)
     if "stiffness" in world:
         model = model.stiffened(world["stiffness"])
@@ -201,11 +224,10 @@ def _mesh(path: Path, options: dict) -> Mesh:
         raise InputError(f"{path}: [mesh] needs either a file or a generator")
     placing = {key: options.pop(key) for key in PLACING if key in options}
     if file is not None:
-        check_known(path, "[mesh]", {**options, **placing}, {"repair", "tetrahedralise", *PLACING})
-        body = meshes.load(path.parent / str(file), **options)
-    elif not isinstance(generator, str) or generator not in GENERATORS:
-        raise UnknownNameError("mesh generator", str(generator), GENERATORS)
+        check_known(path, "[mesh]", {**options, **placing}, {*LOADING, "sew", *PLACING})
+        body = meshes.load(path.parent / as_path(file, "file"), **options)
     else:
+        check_name("mesh generator", generator, GENERATORS)
         try:
             body = GENERATORS[generator](**options)
         except TypeError as error:
@@ -215,7 +237,10 @@ def _mesh(path: Path, options: dict) -> Mesh:
 
 def write_tuned(path: str | os.PathLike, target: str, parameters: dict[str, object], tuned: dict[str, float]) -> None:
     """A scene file for `target` (a name, a scene file or a mesh file) that remembers what was tuned."""
-    source = Path(target)
+    path, source = as_path(path), as_path(target, "a scene")
+    for what, table in (("parameters", parameters), ("tuned", tuned)):
+        if not isinstance(table, dict):
+            raise InputError(f"{what} must be a dictionary of names and values, not {shown(table)}")
     if target in SCENES:
         lines = [f"scene = {json.dumps(target)}"]
         if parameters:
@@ -227,9 +252,11 @@ def write_tuned(path: str | os.PathLike, target: str, parameters: dict[str, obje
         lines = _without_table(lines, "tuned")
         lines = _with_files(lines, lambda file: _seen_from(path, source.parent / file))
     else:
-        lines = ["[mesh]", f"file = {json.dumps(_seen_from(path, source))}", "", "[pins]", f"highest = {HIGHEST}"]
+        options = [f"{key} = {json.dumps(value)}" for key, value in parameters.items()]
+        file = f"file = {json.dumps(_seen_from(path, source))}"
+        lines = ["[mesh]", file, *options, "", "[pins]", f"highest = {HIGHEST}"]
     lines += ["", "[tuned]", *(f"{json.dumps(name)} = {rho!r}" for name, rho in tuned.items()), ""]
-    write_text(Path(path), "\n".join(lines))
+    write_text(path, "\n".join(lines))
 
 
 def _seen_from(path: str | os.PathLike, file: Path) -> str:

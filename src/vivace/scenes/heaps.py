@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from .. import mesh
+from ..checks import check_room, check_seed, many
 from ..collisions.colliders import Plane
 from ..collisions.furniture import armchair
 from ..model.materials import Cloth
@@ -47,6 +48,7 @@ def noodles(
     thickness = sheet_thickness(edge)
     width = (NOODLE[0] - 1) * edge
     one = mesh.noodle(length, width, NOODLE[1], across=NOODLE[0], plane="horizontal")
+    check_room(f"a heap of {many(count)} noodles", count * one.n_vertices, count * len(one.triangles), corners=3)
     together = math.ceil(math.sqrt(count / 2))  # in a layer: twice as many layers
     strips = []
     for k in range(count):
@@ -83,7 +85,8 @@ def cloth_heap(
     n = max(4, round(CLOTH * math.sqrt(check_scale(scale))))
     thickness = sheet_thickness(side / (n - 1))
     one = mesh.cloth(n, n, side, side)
-    rng = np.random.default_rng(seed)
+    check_room(f"a heap of {CLOTHS} cloths", CLOTHS * one.n_vertices, CLOTHS * len(one.triangles), corners=3)
+    rng = np.random.default_rng(check_seed(seed))
     sheets = []
     for k in range(CLOTHS):
         turn, (x, z) = rng.uniform(-0.5, 0.5), rng.uniform(-0.09, 0.09, 2) * side

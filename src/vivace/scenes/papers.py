@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from .. import mesh
-from ..checks import is_number
+from ..checks import check_room, check_seed, is_number, many, shown
 from ..collisions.colliders import Plane
 from ..collisions.furniture import tube
 from ..errors import InputError
@@ -29,8 +29,8 @@ GAP = 0.02  # m between bodies at the start, beyond what their contacts keep
 
 def check_scale(scale: object) -> float:
     """Return `scale` if it is a positive, finite number."""
-    if not is_number(scale) or not 0 < scale < math.inf:  # type: ignore[operator]
-        raise InputError(f"scale must be a positive share of the paper's number of constraints, not {scale!r}")
+    if not is_number(scale) or not scale > 0:  # type: ignore[operator]
+        raise InputError(f"scale must be a positive share of the paper's number of constraints, not {shown(scale)}")
     return float(scale)  # type: ignore[arg-type]
 
 
@@ -80,7 +80,7 @@ def s1(
     """
     check_scale(scale)
     if not is_number(flatness) or not 0 < flatness <= 1:
-        raise InputError(f"flatness must be more than 0 and at most 1, not {flatness!r}")
+        raise InputError(f"flatness must be more than 0 and at most 1, not {shown(flatness)}")
     surface = max(100, round(14_002 * scale))
     body = mesh.rabbit(surface, height=height, seed=seed)
     edge = height * math.sqrt(3.0 / surface)  # about: the rabbit's surface is 1.3 height²
@@ -122,7 +122,8 @@ def falling_tori(count: int, thickness: float, seed: int) -> mesh.Mesh:
     major, minor = TORUS
     # 924 vertices, 4,796 edges and 3,168 tetrahedra, beside the 910, 4,930 and 3,130 of [fratarcangeli2013, Tab. 1].
     one = mesh.torus(major, minor, segments=44, section=(5, 16))
-    rng = np.random.default_rng(seed)
+    check_room(f"a heap of {many(count)} tori", count * one.n_vertices, count * len(one.tets), corners=4)
+    rng = np.random.default_rng(check_seed(seed))
     side = math.ceil(math.sqrt(count / 8))
     across = 2 * (major + minor) + thickness + GAP
     up = 2 * (minor + major * math.sin(TILT)) + thickness + GAP

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..checks import check_time_step, is_number
-from ..errors import InputError, UnknownNameError, VivaceError
+from ..checks import FASTEST, check_name, check_time_step, check_within, real_array, shown
+from ..errors import InputError, VivaceError
 from ..model.model import Model
 from ..registry import Registry
 from ..simulation.motion import INTEGRATORS
@@ -42,15 +42,14 @@ class Scene:
     integrator: str = "euler"  # likewise
 
     def __post_init__(self) -> None:
+        if not isinstance(self.model, Model):
+            raise InputError(f"a scene is made of a Model (Model.of(mesh, material)), not {shown(self.model)}")
         check_time_step(self.time_step)
-        if self.integrator not in INTEGRATORS:
-            raise UnknownNameError("integrator", str(self.integrator), INTEGRATORS)
-        if (
-            not isinstance(self.wind, (tuple, list, np.ndarray))
-            or len(self.wind) != 3
-            or not all(map(is_number, self.wind))
-        ):
-            raise InputError(f"wind must be three finite numbers in m/s, not {self.wind!r}")
+        check_name("integrator", self.integrator, INTEGRATORS)
+        wind = real_array(self.wind)
+        if wind is None or wind.shape != (3,) or not np.isfinite(wind).all():
+            raise InputError(f"wind must be three finite numbers in m/s, not {shown(self.wind)}")
+        check_within("wind", wind, FASTEST, "m/s")
 
     @property
     def is_cloth(self) -> bool:
@@ -103,7 +102,7 @@ def make_scene(name: str, /, **parameters) -> Scene:
     except VivaceError:
         raise
     except (TypeError, ValueError, ZeroDivisionError, OverflowError, MemoryError) as error:
-        raise InputError(f"scene {name!r} cannot be made with {parameters}: {error}") from error
+        raise InputError(f"scene {name!r} cannot be made with {shown(parameters)}: {error}") from error
     scene.settings.update(scene=name, parameters={**parameters_of(name), **parameters})
     return scene
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import mesh
+from ..checks import is_number, shown
 from ..errors import InputError
 from ..model.materials import Solid
 from ..model.model import Model
@@ -93,8 +94,8 @@ def flattened_body(
 
     [fratarcangeli2013, scene s1] restores a flattened bunny.
     """
-    if not 0 <= flatness <= 1:
-        raise InputError(f"flatness must lie in 0 to 1, not {flatness!r}")
+    if not is_number(flatness) or not 0 <= flatness <= 1:
+        raise InputError(f"flatness must lie in 0 to 1, not {shown(flatness)}")
     body = mesh.body(resolution, height)
     model = Model.of(body, Solid(density, youngs_modulus), gravity=(0, 0, 0), air=0.5).pin("feet")
     start = body.vertices.copy()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
-import numpy as np
 import tomli_w
 from numpy.typing import ArrayLike
 
 from .._version import __version__
+from ..checks import as_numbers, check_time_step, is_number, shown
 from ..errors import InputError
-from ..solvers import Budget
+from ..solvers import Budget, make_solver
 from .files import HIGHEST
 from .scene import Scene
 
@@ -18,7 +19,7 @@ from .scene import Scene
 def scene_text(
     scene: Scene,
     *,
-    solver: tuple[str, dict[str, Any]] | None = None,
+    solver: str | tuple[str, dict[str, Any]] | None = None,
     budget: Budget | None = None,
     time_step: float | None = None,
     gravity: ArrayLike | None = None,
@@ -29,26 +30,32 @@ def scene_text(
 
     `stiffness` multiplies the scene's own. Mesh files are named as they were: the scene file belongs beside them.
     """
+    if not isinstance(scene, Scene):
+        raise InputError(f"a scene file describes a Scene (vivace.scenes.load_scene), not {shown(scene)}")
+    if solver is not None:
+        make_solver(solver)  # is there such a solver?
+    if not isinstance(budget, Budget | None):
+        raise InputError(f"a scene file's budget is a Budget, not {shown(budget)}")
+    if not is_number(stiffness) or not stiffness > 0:
+        raise InputError(f"stiffness multiplies the scene's own and must be positive, not {shown(stiffness)}")
     data = _source(scene)
     world = dict(data.pop("world", {}))
     if time_step is not None:
-        world["time_step"] = float(time_step)
+        world["time_step"] = check_time_step(time_step)
     for name, vector in (("gravity", gravity), ("wind", wind)):
         if vector is not None:
-            world[name] = np.asarray(vector, np.float64).tolist()
+            world[name] = as_numbers(name, vector, (3,)).tolist()
     if stiffness != 1:
         world["stiffness"] = float(world.get("stiffness", 1.0)) * float(stiffness)
     if world:
         data["world"] = world
     if solver is not None:
-        name, options = solver
+        name, options = (solver, {}) if isinstance(solver, str) else solver
         inner = options.get("inner")
         others = {key: value for key, value in options.items() if key != "inner" and value is not None}
         data["solver"] = {"name": name if inner is None else f"{name}({inner})", **others}
     limits = budget or scene.budget
-    data["budget"] = {
-        name: value for name in ("ms", "iterations", "tolerance") if (value := getattr(limits, name)) is not None
-    }
+    data["budget"] = {item.name: value for item in fields(limits) if (value := getattr(limits, item.name)) is not None}
     if scene.tuned:
         data["tuned"] = dict(scene.tuned)
     return (
@@ -68,5 +75,5 @@ def _source(scene: Scene) -> dict[str, Any]:
     if "description" in known:
         return dict(known["description"])
     if "mesh" in known:
-        return {"mesh": {"file": known["mesh"]}, "pins": {"highest": HIGHEST}}
+        return {"mesh": {"file": known["mesh"], **known.get("options", {})}, "pins": {"highest": HIGHEST}}
     raise InputError(f"{scene.name!r} was made in Python; there is no file that could describe it")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import check_time_step, is_whole
+from ..checks import FASTEST, LARGEST, STRONGEST, as_list, as_numbers, check_time_step, is_whole, shown
 from ..colouring import Colouring
 from ..deprecation import renamed
 from ..energy.system import System
@@ -88,7 +88,7 @@ class Controls(ABC):
                 f"form={motion.form!r}, integrator={self.integrator!r}"
             )
         for name in ("positions", "velocities", "forces"):
-            checked(name, getattr(value, name), (n, 3))
+            as_numbers(name, getattr(value, name), (n, 3), most=LARGEST)
         grabs = self._grabs.restored(value.pinned, value.targets, value.grabbed.tolist(), value.homes)
         self.prepare()  # without what is grabbed, as the simulation was before it was grabbed
         self._grabs = grabs
@@ -127,6 +127,7 @@ class Controls(ABC):
         h, time = check_time_step(value), self.time
         if h == self._h:
             return
+        pulled(self._model, self._gravity, self._forces, h)
         self._h = h
         self._adopt(self._model)
         self._seconds, self._from_frame = time, self.frames
@@ -168,6 +169,7 @@ class Controls(ABC):
     @model.setter
     def model(self, value: Model) -> None:
         self._check_model(value)
+        pulled(value, value.gravity, self._forces, self._h)
         self._grabs, self._gravity = Grabs(value), value.gravity
         self._adopt(value)
 
@@ -207,7 +209,9 @@ class Controls(ABC):
 
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
-        self._gravity = checked("gravity", value, (3,)).copy()
+        gravity = as_numbers("gravity", value, (3,), most=STRONGEST, unit="m/s²").copy()
+        pulled(self._model, gravity, self._forces, self._h)
+        self._gravity = gravity
         self._accelerate()
 
     @property
@@ -221,7 +225,7 @@ class Controls(ABC):
 
     @wind.setter
     def wind(self, value: ArrayLike) -> None:
-        self._wind = checked("wind", value, (3,)).copy()
+        self._wind = as_numbers("wind", value, (3,), most=FASTEST, unit="m/s").copy()
 
     @property
     def positions(self) -> np.ndarray:
@@ -231,7 +235,7 @@ class Controls(ABC):
     @positions.setter
     def positions(self, value: ArrayLike) -> None:
         self._motion.q[:] = as_rows(
-            checked("positions", value, self._motion.q[:, :3].shape)
+            as_numbers("positions", value, (self.model.n, 3), most=LARGEST)
         )  # the fourth column may be lost too
         self._restart()
 
@@ -242,9 +246,9 @@ class Controls(ABC):
 
     @velocities.setter
     def velocities(self, value: ArrayLike) -> None:
-        self._motion.v[:] = as_rows(
-            checked("velocities", value, self._motion.v[:, :3].shape) * self._motion.per_velocity
-        )
+        motion, most = self._motion, min(FASTEST, LARGEST / self._h)  # no step may lead farther than positions may be
+        velocities = as_numbers("velocities", value, (self.model.n, 3), most=most, unit="m/s")
+        motion.v[:] = as_rows(velocities * motion.per_velocity)
         self._motion.forget_guess()
         self._restart()
 
@@ -265,15 +269,17 @@ class Controls(ABC):
 
     @targets.setter
     def targets(self, value: ArrayLike) -> None:
-        self._grabs.targets[:] = checked("targets", value, self._grabs.targets.shape)
+        self._grabs.targets[:] = as_numbers("targets", value, self._grabs.targets.shape, most=LARGEST)
 
     def apply_forces(self, forces: ArrayLike) -> None:
         """External forces on the vertices (n, 3), N, from now on; gravity comes on top."""
-        self._forces = checked("forces", forces, (self.model.n, 3)).copy()
+        given = as_numbers("forces", forces, (self.model.n, 3)).copy()
+        pulled(self._model, self._gravity, given, self._h)
+        self._forces = given
         self._accelerate()
 
     def _accelerate(self) -> None:
-        self._motion.acceleration[:, :3] = self._gravity + self._forces / self.model.masses[:, None]
+        self._motion.acceleration[:, :3] = pulled(self._model, self._gravity, self._forces, self._h)
 
     def grab(
         self, what: int | Sequence[int] | np.ndarray | tuple[ArrayLike, ArrayLike], target: ArrayLike | None = None
@@ -291,7 +297,8 @@ class Controls(ABC):
         if target is None:
             places = as_points(self._motion.q[vertices])
         else:
-            places = checked("target", target, (3,) if single else (len(vertices), 3)).reshape(-1, 3)
+            shape = (3,) if single else (len(vertices), 3)
+            places = as_numbers("target", target, shape, most=LARGEST).reshape(-1, 3)
         self._grabs.grab(vertices, places)
         self._hold()
         return vertices[0] if single else tuple(vertices)
@@ -299,13 +306,13 @@ class Controls(ABC):
     def release(self, what: int | Iterable[int] | None = None) -> None:
         """Let go of a grabbed vertex, of several, or of all; they keep their velocity."""
         held = self._grabs.grabbed
-        vertices = held if what is None else tuple(dict.fromkeys(what if isinstance(what, Iterable) else [what]))
-        for vertex in vertices:
-            if vertex not in held:
+        given = held if what is None else as_list("vertices", what) if isinstance(what, Iterable) else [what]
+        for vertex in given:
+            if not is_whole(vertex) or vertex not in held:
                 raise InputError(
-                    f"vertex {vertex!r} is not grabbed; those that are: {', '.join(map(str, held)) or 'none'}"
+                    f"vertex {shown(vertex)} is not grabbed; those that are: {', '.join(map(str, held)) or 'none'}"
                 )
-        self._grabs.release(int(vertex) for vertex in vertices)
+        self._grabs.release(dict.fromkeys(int(vertex) for vertex in given))
         self._hold()
 
     @property
@@ -335,21 +342,22 @@ class Controls(ABC):
 
 
 def check_substeps(value: int | str) -> int | str:
-    if value != "auto" and not (is_whole(value) and 1 <= int(value) <= MOST_SUBSTEPS):
-        raise InputError(f'substeps must be "auto" or a whole number from 1 to {MOST_SUBSTEPS}, not {value!r}')
-    return value if isinstance(value, str) else int(value)
+    """A number of substeps, or "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    if not is_whole(value) or not 1 <= int(value) <= MOST_SUBSTEPS:
+        raise InputError(f'substeps must be "auto" or a whole number from 1 to {MOST_SUBSTEPS}, not {shown(value)}')
+    return int(value)
 
 
-def checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    """An array of numbers that float32 can hold, of this shape."""
-    try:
-        array = np.asarray(value, np.float64)
-    except (ValueError, TypeError):
-        raise InputError(f"{name} must be numbers of shape {shape}") from None
-    if array.shape != shape:
-        raise InputError(f"{name} must have shape {shape}, not {array.shape}")
+def pulled(model: Model, gravity: np.ndarray, forces: np.ndarray, h: float) -> np.ndarray:
+    """Accelerations (n, 3) by gravity and forces, none of which leads farther in a step than float32 has room for."""
     with np.errstate(over="ignore"):
-        bad = np.argwhere(~np.isfinite(array.astype(np.float32)))
-    if len(bad):
-        raise InputError(f"{name} must be finite; vertex {bad[0, 0]} is not: {array[tuple(bad[0])]} (in float32)")
-    return array
+        accelerations = gravity + forces / model.masses[:, None]
+        farthest = float(np.abs(accelerations).max(initial=0.0)) * h**2
+    if not farthest <= LARGEST:
+        raise InputError(
+            f"gravity and forces would move a vertex by {farthest:.3g} m in a time step of {h:g} s; positions must "
+            f"stay within {LARGEST:g} m, beyond which float32 overflows: shorten the step or weaken them"
+        )
+    return accelerations

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..checks import is_whole
+from ..checks import is_whole, shown
 from ..constraints import CONSTRAINTS, ConstraintGroup
 from ..errors import InputError
 from ..mesh import Mesh
@@ -140,5 +140,5 @@ def chosen(what: object, q: np.ndarray, mesh: Mesh) -> tuple[list[int], bool] | 
     vertices = as_vertices([what] if single else what, len(q))
     if vertices is None:
         most = len(q) - 1
-        raise InputError(f"grab takes a vertex from 0 to {most}, a sequence of them or a ray, not {what!r}")
+        raise InputError(f"grab takes a vertex from 0 to {most}, a sequence of them or a ray, not {shown(what)}")
     return vertices, single

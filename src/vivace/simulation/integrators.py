@@ -46,6 +46,7 @@ from ..backends.cpu.arguments import Phase
 from ..backends.cpu.executor import SMALL, Plan
 from ..collisions.contacts import Contacts
 from ..constraints import Role
+from ..constraints.kernels.local import no_projection
 from ..energy.system import System, row_sums
 from ..solvers.projective.kernels.acceleration import BLOCK
 from .kernels import bdf2 as kernels
@@ -176,7 +177,7 @@ def _energies(
         if kind.role is Role.POSITION:
             kernel = kernels.valued_pass(kind.evaluate, *sizes)
         else:
-            project = kernels.origin_only if kind.role is Role.QUADRATIC else kind.project
+            project = no_projection if kind.role is Role.QUADRATIC else kind.project
             kernel = kernels.stored_pass(project, *sizes)
             given |= {"operator": np.ascontiguousarray(group.operator, np.float64), "sums": row_sums(group.operator)}
         for rows, into in zip((new, q), phases, strict=True):

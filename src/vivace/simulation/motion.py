@@ -113,9 +113,10 @@ class Motion:
         self.viscous: list[Phase] = []
         if system.viscous:
             off = system.stiffness_off
-            factor = np.array([system.viscous], np.float32)
-            matrix = {"indptr": off.indptr, "indices": off.indices, "off": off.data.astype(np.float32)}
-            matrix |= {"tie": system.stiffness_tie.astype(np.float32), "factor": factor}
+            with np.errstate(over="ignore"):
+                factor = np.array([system.viscous]).astype(np.float32)
+                matrix = {"indptr": off.indptr, "indices": off.indices, "off": off.data.astype(np.float32)}
+                matrix |= {"tie": system.stiffness_tie.astype(np.float32), "factor": factor}
             self.viscous.append(add_viscous.over(0, n, q=origin, constant=self.constant, **matrix))
         threads = self.threads if n > SMALL else 1
         self._predicting = Plan([*self.opening, self.flight, *self.viscous], threads)

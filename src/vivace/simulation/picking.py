@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import real_array, shown
 from ..errors import InputError
 
 REACH = 0.05  # of the body's size: how near to a vertex a ray must pass where there are no triangles
@@ -12,12 +13,13 @@ REACH = 0.05  # of the body's size: how near to a vertex a ray must pass where t
 
 def as_ray(origin: ArrayLike, direction: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Checked, the direction of length one."""
-    try:
-        o, d = np.asarray(origin, np.float64), np.asarray(direction, np.float64)
-    except (ValueError, TypeError):
-        raise InputError("a ray is (origin, direction), three numbers each") from None
+    o, d = real_array(origin), real_array(direction)
+    if o is None or d is None:
+        raise InputError("a ray is (origin, direction), three numbers each")
     if o.shape != (3,) or d.shape != (3,) or not (np.isfinite(o).all() and np.isfinite(d).all()):
-        raise InputError(f"a ray is (origin, direction), three finite numbers each, not {origin!r}, {direction!r}")
+        raise InputError(
+            f"a ray is (origin, direction), three finite numbers each, not {shown(origin)}, {shown(direction)}"
+        )
     length = np.linalg.norm(d)
     if length == 0:
         raise InputError("the direction of a ray must not be zero")

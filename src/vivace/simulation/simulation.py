@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..backends.cpu.executor import check_threads, phase_times
-from ..checks import check_seed, check_time_step
+from ..checks import check_name, check_seed, check_time_step
 from ..collisions.contacts import NONE, Contacts
 from ..collisions.detector import Detector
 from ..energy.system import Frame, System
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError
 from ..model import Model
 from ..solvers import Budget, Deadline, Outcome, Solver, as_budget, make_solver
 from ..solvers.base import SubstepsPlan
@@ -78,8 +78,7 @@ class Simulation(Controls):
             ("guess", guess, GUESSES),
             ("integrator", integrator, INTEGRATORS),
         ):
-            if name not in known:
-                raise UnknownNameError(what, str(name), known)
+            check_name(what, name, known)
         if integrator == "bdf2" and form == "verlet":
             raise InputError('integrator="bdf2" does not go with form="verlet"; take form="velocity"')
         if not isinstance(model, Model):

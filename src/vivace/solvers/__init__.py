@@ -8,6 +8,7 @@ from .base import (
     Outcome,
     Solver,
     as_budget,
+    limitations_of,
     make_solver,
     options_of,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "jacobi",
     "lattice",
     "lbfgs",
+    "limitations_of",
     "make_solver",
     "minimise",
     "multigrid",

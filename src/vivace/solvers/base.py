@@ -6,24 +6,28 @@ called every step and must leave finite positions behind whatever the budget, at
 
 from __future__ import annotations
 
+import inspect
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from typing import ClassVar
+from itertools import accumulate
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..backends.cpu.arguments import Phase
-from ..checks import is_number, is_whole, read_value
+from ..checks import is_number, is_whole, read_value, shown
 from ..collisions.contacts import Contacts
 from ..colouring import Colouring
+from ..deprecation import warn
 from ..energy.system import Frame, System
 from ..errors import InputError
 from ..model.model import Model
 from ..registry import Registry
 
 MOST_MS = 1e9
+DEEPEST = 8  # solvers inside each other
 MOST_ITERATIONS = 10_000  # where nothing but a tolerance would stop a solver
 # What touches needs some iterations to hold together: with fewer it melts, more of it touches, and the next step takes
 # longer still. So it gets them even if that is late (`Report.late_ms`).
@@ -48,15 +52,17 @@ class Budget:
         if self.ms is None and self.iterations is None and self.tolerance is None:
             raise InputError("a budget needs ms, iterations or tolerance")
         if self.ms is not None and not (is_number(self.ms) and self.ms > 0):
-            raise InputError(f"a budget's ms must be positive, not {self.ms!r}")
+            raise InputError(f"a budget's ms must be positive, not {shown(self.ms)}")
         if self.ms is not None and self.ms > MOST_MS:
-            raise InputError(f"a budget's ms must be at most {MOST_MS:g}, not {self.ms!r}")
+            raise InputError(f"a budget's ms must be at most {MOST_MS:g}, not {shown(self.ms)}")
         if self.iterations is not None and not (is_whole(self.iterations) and self.iterations >= 1):
-            raise InputError(f"a budget's iterations must be a whole number of at least 1, not {self.iterations!r}")
+            raise InputError(
+                f"a budget's iterations must be a whole number of at least 1, not {shown(self.iterations)}"
+            )
         if self.iterations is not None and self.iterations >= 2**31:
-            raise InputError(f"a budget's iterations must be below 2^31, not {self.iterations!r}")
+            raise InputError(f"a budget's iterations must be below 2^31, not {shown(self.iterations)}")
         if self.tolerance is not None and not (is_number(self.tolerance) and 0 < self.tolerance < 1):
-            raise InputError(f"a budget's tolerance must lie between 0 and 1, not {self.tolerance!r}")
+            raise InputError(f"a budget's tolerance must lie between 0 and 1, not {shown(self.tolerance)}")
 
     def part(self, k: int, parts: int) -> Budget:
         """What has been spent when part k of so many equal parts of a step ends; its iterations are its own."""
@@ -82,6 +88,15 @@ def as_budget(value: Budget | float) -> Budget:
 class Deadline:
     """A budget that has started to run: solvers stop between sweeps, before `at_ns` would be missed.
 
+    A solver that makes one sweep after the other asks before each whether there is still room for it:
+
+        sweeps, stopped = 0, ""
+        while not stopped:
+            ...  # a sweep
+            sweeps += 1
+            stopped = deadline.reached(sweeps)
+
+    `budget`: what was asked for; a solver may also stop at `budget.tolerance`, and then says "tolerance".
     `trace`: somebody wants to know the residuals of all sweeps (`Outcome.residuals`).
     """
 
@@ -98,18 +113,32 @@ class Deadline:
         whole = int(budget.ms * 1e6)
         return cls(budget, start + whole - min(reserve_ns, whole // 4), trace)
 
+    def reached(self, sweeps: int, sweep_ns: int = 0) -> str:
+        """The limit that ends a solve after so many sweeps, "iterations" or "time"; "" while there is room for more.
+
+        `sweep_ns`: what the next sweep will take. One that would end too late is not begun.
+        """
+        if sweeps >= self.budget.most_iterations:
+            return "iterations"
+        late = self.at_ns is not None and time.perf_counter_ns() + sweep_ns > self.at_ns
+        return "time" if late else ""
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a solve did. `residual`: norm of the residual (N) that the last sweep met, vertex by vertex.
+    """What a solve did: what `Solver.solve` returns, and `Simulation.step` puts into its report.
 
-    Where projections are kept for some sweeps it is the residual with those; `Report.gradient` is the true one.
+        return Outcome(sweeps, residual, stopped)
+
+    `residual`: norm of the residual (N) that the last sweep met, vertex by vertex. Where projections are kept for some
+    sweeps it is the residual with those; `Report.gradient` is the true one.
     """
 
     sweeps: int
     residual: float
     stopped: str  # "time", "iterations" or "tolerance"
-    swept_ns: int  # when the last sweep ended, on the clock of time.perf_counter_ns
+    # when the last sweep ended, on the clock of time.perf_counter_ns; unless told, now
+    swept_ns: int = field(default_factory=time.perf_counter_ns)
     note: str = ""  # what a user should know: acceleration that was reduced, a hierarchy that is still being built, ...
     # (k, 2), if they were asked for: numbers of sweeps over fresh projections, and the norm of the residual each met
     residuals: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
@@ -119,7 +148,34 @@ SubstepsPlan = Callable[[Sequence[Deadline]], Outcome]  # a deadline for each su
 
 
 class Solver(ABC):
-    """Options are the fields of the dataclass; each documents its range in the class docstring."""
+    """Who finds the positions that a step ends with. One of your own is a class with two methods, and a name:
+
+        @vv.SOLVERS.register("mine")
+        @dataclass(eq=False)
+        class Mine(vv.Solver):
+            '''One line, which `vivace list solvers` shows.
+
+            omega  an option: "mine:omega=0.5"; the docstring tells its range
+
+            Limitations: what it cannot do; the docstring ends with it.
+            '''
+
+            omega: float = 1.0
+
+            name = "mine"
+
+            def prepare(self, system, *, threads, seed):
+                self.system = system  # and all that does not depend on where the vertices are
+
+            def solve(self, start, constant, out, deadline):
+                energy = self.system.around(start[:, :3], constant[:, :3])  # q ↦ ε(q), ∇ε(q)
+                ...
+                out[:, :3] = q
+                return vv.Outcome(sweeps, residual, stopped)
+
+    `Simulation(model, solver="mine")` then uses it, and so do scene files and `vivace run`. All other methods have a
+    default that is right for a solver without memory, contacts and colours. examples/own_solver.py is a whole one.
+    """
 
     name: ClassVar[str] = ""
     colouring: Colouring | None = None  # of the current system, for solvers that colour
@@ -128,6 +184,12 @@ class Solver(ABC):
     wrappers: ClassVar[Mapping[str, type[Solver]]] = {}  # what accelerates it in its own way, by the accelerator's name
     takes_terms: ClassVar[bool] = False  # whether it minimises energy terms of a model's own (`Model.add`)
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "touch" in cls.__dict__:  # what `set_contacts` was called
+            warn(f"{cls.__name__}.touch", f"{cls.__name__}.set_contacts")
+            cls.set_contacts = cls.__dict__["touch"]  # type: ignore[method-assign]
 
     @property
     def plan_key(self) -> object:
@@ -145,7 +207,11 @@ class Solver(ABC):
 
     @abstractmethod
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
-        """Get ready for `system`; everything that depends on its constraints but not on its state."""
+        """Get ready for `system`; everything that depends on its constraints but not on its state.
+
+        Called before the first step and whenever `system` is another; sets `self.system` when all is ready. The result
+        must not depend on `threads`; `seed` is for what is drawn at random.
+        """
 
     def adapt(self, system: System) -> bool:
         """Go on with a system that differs from the last in its pins only (`System.shares_structure`), within a frame.
@@ -193,7 +259,8 @@ class Solver(ABC):
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Minimise the step's energy from the first guess `start`; write the positions to `out`.
 
-        All are (n, 4) float32 in the order of the mesh; `constant` is `System.constant`.
+        All are (n, 4) float32 in the order of the mesh, the fourth column zero; `constant` is `System.constant`. What
+        is written must be finite, and one sweep's worth at least, however short the time until the deadline.
         """
 
 
@@ -215,6 +282,7 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
     """
     if isinstance(what, Solver):
         return what
+    _check_depth(what)
     name: str
     options: dict[str, object] = {}
     if isinstance(what, str):
@@ -222,7 +290,9 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
     elif isinstance(what, (tuple, list)) and len(what) == 2 and isinstance(what[1], dict):
         name, options = what
     else:
-        raise InputError(f"a solver is a name, 'name:option=value', ('name', {{options}}) or a Solver, not {what!r}")
+        raise InputError(
+            f"a solver is a name, 'name:option=value', ('name', {{options}}) or a Solver, not {shown(what)}"
+        )
     if isinstance(name, str):
         name, written = parse_solver(name)
         options = {**written, **options}
@@ -234,9 +304,29 @@ def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
     for key in options:
         if key not in known:
             raise InputError(
-                f"solver {name!r} has no option {key!r}; its options: {', '.join(sorted(known)) or 'none'}"
+                f"solver {name!r} has no option {shown(key)}; its options: {', '.join(sorted(known)) or 'none'}"
             )
+        value = options[key]
+        if not isinstance(value, (int, float, str, np.generic, tuple, list, Solver, type(None))):
+            raise InputError(
+                f"option {key!r} of solver {name!r} is a number, a truth value or text, not {shown(value)}"
+            )
+        if is_whole(value) and not -(2**63) <= value < 2**63:  # type: ignore[operator]
+            raise InputError(f"option {key!r} of solver {name!r} is a whole number beyond 64 bits: {shown(value)}")
     return cls(**options)
+
+
+def _check_depth(what: object) -> None:
+    """Refuse solvers inside solvers inside solvers that nobody can mean, however they are written."""
+    depth = 0
+    while isinstance(what, (tuple, list)) and len(what) == 2 and isinstance(what[1], dict) and depth <= DEEPEST:
+        what, depth = what[1].get("inner", what[0]), depth + 1
+    if isinstance(what, str):
+        depth += max(accumulate((letter == "(") - (letter == ")") for letter in what), default=0) + what.count("inner")
+    if depth > DEEPEST:
+        raise InputError(
+            f"solvers are nested more than {DEEPEST} deep in {shown(what)}; one or two wrappers are enough"
+        )
 
 
 def parse_solver(text: str) -> tuple[str, dict[str, object]]:
@@ -279,3 +369,9 @@ def options_of(cls: type[Solver]) -> dict[str, object]:
     """Option names and defaults of a registered solver."""
     items: tuple = fields(cls) if is_dataclass(cls) else ()
     return {item.name: (item.default if item.default is not MISSING else None) for item in items}
+
+
+def limitations_of(cls: type[Solver]) -> str:
+    """What a solver cannot do or does badly, in the words of its docstring, which ends with them; "" if it has none."""
+    text = inspect.cleandoc(cls.__doc__ or "").partition("Limitations: ")[2]
+    return " ".join(text.split())

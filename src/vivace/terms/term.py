@@ -52,7 +52,12 @@ class Frame:
 
 
 class Term(ABC):
-    """A part of the energy that a step minimises."""
+    """A part of the energy that a step minimises: derive from it, and `model.add(term)`.
+
+    Sums over elements are less work as an `ElementTerm`; examples/own_energy_term.py is one. `energy` and
+    `add_gradient` must agree: a step is only as right as its gradient. `newton` minimises terms; other solvers refuse
+    them.
+    """
 
     constant: ClassVar[bool] = False  # whether its Hessian is the same wherever the vertices are
 

@@ -163,9 +163,8 @@ def test_what_float32_cannot_hold_is_refused():
     sheet = mesh.cloth(3, 3)
     with pytest.raises(InputError, match="stiffness of 'spring' is too small for float32"):
         step(Model.of(sheet, Cloth(stretch=1e-40)), "pbd", 1)
-    light = replace(Model.of(sheet), masses=np.full(9, 1e-40))
-    with pytest.raises(InputError, match="a mass is too small for what float32 holds"):
-        step(light, "pbd", 1)
+    with pytest.raises(InputError, match=r"a mass of 1e-40 kg \(9 such vertices\); .* so that float32 holds it"):
+        replace(Model.of(sheet), masses=np.full(9, 1e-40))
 
 
 def test_an_unprepared_solver_says_so():

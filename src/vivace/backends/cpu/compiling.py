@@ -34,7 +34,7 @@ def function(plain: Callable) -> Any:
 
 
 def inlined(plain: Callable) -> Any:
-    return njit(inline="always")(plain)
+    return njit(inline="always", error_model="numpy")(plain)
 
 
 def spliced(plain: Callable) -> Any:

@@ -32,6 +32,7 @@ from queue import SimpleQueue
 import numpy as np
 from numba import njit
 
+from ...checks import is_whole, shown
 from ...errors import InputError
 from .arguments import Phase
 from .atomics import (
@@ -304,6 +305,6 @@ def check_threads(threads: int | None) -> int:
     """Validate a number of threads; None means one for each core."""
     if threads is None:
         return default_threads()
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or not 1 <= threads <= 256:
-        raise InputError(f"threads must be a whole number from 1 to 256, not {threads!r}")
+    if not is_whole(threads) or not 1 <= threads <= 256:
+        raise InputError(f"threads must be a whole number from 1 to 256, not {shown(threads)}")
     return int(threads)

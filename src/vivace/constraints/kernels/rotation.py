@@ -31,6 +31,7 @@ from ...backends.cpu.simd import (
     store4,
     transpose4,
 )
+from ...backends.cpu.vectors import cross, dot, larger
 
 LABEL = "local passes"  # what phases of these kernels are reported under
 
@@ -162,6 +163,13 @@ def gradient(t, vertices, operator, q):
         lane4(b, 1) * e1 + lane4(b, 2) * e2 + lane4(b, 3) * e3,
         lane4(c, 1) * e1 + lane4(c, 2) * e2 + lane4(c, 3) * e3,
     )
+
+
+@inlined
+def cofactors(f):
+    """The columns of cof F = ∂ det F/∂F from those of F, and ‖cof F‖², which is never zero."""
+    x, y, z = cross(f[1], f[2]), cross(f[2], f[0]), cross(f[0], f[1])
+    return (x, y, z), larger(dot(x, x) + dot(y, y) + dot(z, z), np.float32(1e-20))
 
 
 @inlined

@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 
 from ...backends.cpu.arguments import double, doubles, floats, ints, phase_kernel, rows, scalar
-from ...backends.cpu.compiling import compiled, function, inlined
+from ...backends.cpu.compiling import compiled, inlined
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, splat4, store4
 from ...backends.cpu.templates import cacheable, specialised
 from ...solvers.projective.kernels.acceleration import BLOCK
@@ -124,12 +124,6 @@ def _valued_template(
             value = evaluate(x, parameters[c * PARAMETERS : (c + 1) * PARAMETERS], gradient)
             total += 0.5 * weights[c] * value * value
         partial[first // BLOCK] = total
-
-
-@function
-def origin_only(z, parameters, p):
-    """The projection of quadratic constraints: what they measure ought to be zero."""
-    p[:] = 0.0
 
 
 @cache

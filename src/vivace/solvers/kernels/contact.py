@@ -7,7 +7,7 @@ import numpy as np
 from ...backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
 from ...backends.cpu.compiling import inlined
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, store4
-from ...constraints.kernels.gradients import xyz4
+from ...backends.cpu.vectors import xyz4
 
 LABEL = "contacts"  # what phases of these kernels are reported under
 

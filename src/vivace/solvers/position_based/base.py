@@ -22,19 +22,13 @@ from ...backends.cpu.executor import SMALL, Plan
 from ...checks import is_number
 from ...collisions.contacts import Contacts
 from ...constraints import ConstraintGroup
+from ...constraints.kernels.local import no_projection
 from ...energy.system import System
 from ...errors import InputError
 from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver, refuse_terms
 from ..convergence import ConvergenceMonitor
-from .kernels.positional import (
-    add_up,
-    any_kernel,
-    fast_kernel,
-    load_positions,
-    no_projection,
-    store_positions,
-    watch_violation,
-)
+from .kernels.positional import any_kernel, fast_kernel
+from .kernels.steps import add_up, load_positions, store_positions, watch_violation
 
 LAST_WORD = 16  # passes over the contacts after the last iteration: rather a stretched cloth than one that is pierced
 BENDING_UNIT = "N·m"  # constraints whose stiffness is a moment are bending

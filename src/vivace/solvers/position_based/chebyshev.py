@@ -17,7 +17,12 @@ from .pbd_jacobi import PbdJacobi
 
 @dataclass(eq=False)
 class ChebyshevJacobi(ChebyshevMethod, Solver):
-    """chebyshev(pbd-jacobi), options as in `ChebyshevMethod`; rho="auto" is the largest for `horizon` iterations."""
+    """chebyshev(pbd-jacobi), options as in `ChebyshevMethod`; rho="auto" is the largest for `horizon` iterations.
+
+    Limitations: no energy terms of a model's own, no viscosity; constraints are as hard as their stiffness from 0 to 1
+    says, without compliance; what is accelerated past its limit sticks, where static friction exceeds kinetic; friction
+    is remembered for one step only, so that heaps creep (`collide(sleep=...)` stops them).
+    """
 
     inner: str = "pbd-jacobi"
 

@@ -42,6 +42,9 @@ class PbdColoured(PositionalSolver):
     colouring_algorithm  name of a colouring (see `vivace list colourings`); the paper's is smallest-last
     smallest             colours with fewer constraints are merged where possible; 0: none
     largest              colours with more constraints are split; 0: none
+
+    Limitations: no energy terms of a model's own, no viscosity; few iterations leave cloth stretched; friction is
+    remembered for one step only, so that heaps creep (`collide(sleep=...)` stops them).
     """
 
     stiffness: float | None = None

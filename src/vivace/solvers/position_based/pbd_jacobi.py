@@ -23,7 +23,7 @@ from ..projective.kernels.acceleration import add_correction
 from .base import PositionalSolver
 from .contacts import ContactPasses
 from .kernels.contact import push_contacts_apart
-from .kernels.positional import clear_steps, gather_steps
+from .kernels.steps import clear_steps, gather_steps
 
 Update = Callable[[np.ndarray, np.ndarray], list[Phase]]  # what is made of q and the summed corrections
 
@@ -38,6 +38,11 @@ class PbdJacobi(PositionalSolver):
     omega      over-relaxation of the average, (0, 2)
     alpha      None: averaged; a number: every correction counts by so much, as in the course (0.3 for triangles, 0.045
                for tetrahedra)
+
+    Limitations: no energy terms of a model's own, no viscosity; few iterations leave cloth stretched, and more than
+    Gauss-Seidel's; averages conserve no momentum where vertices have different numbers of neighbours, and bodies may
+    turn slowly on the floor; friction is remembered for one step only, so that heaps creep (`collide(sleep=...)` stops
+    them).
     """
 
     stiffness: float | None = None

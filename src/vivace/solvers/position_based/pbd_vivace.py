@@ -26,7 +26,7 @@ from ..projective.vertex_graph import vertex_graph
 from .base import Listed, PositionalSolver
 from .contacts import ContactPasses
 from .kernels.contact import visit_contacts
-from .kernels.positional import apply_steps
+from .kernels.steps import apply_steps
 
 SPARE = 1.6  # on the overshoot at rest, for what deformation adds
 RAMP, RAMP_LENGTH = 2.0, 200  # iterations in which ω gets half-way; see `vivace` for why the first must be plain
@@ -42,6 +42,10 @@ class PbdVivace(PositionalSolver):
     omega                relaxation, (0, 2), reached after a few iterations
     plain                add the sum of the corrections as it is, as the paper does
     colouring_algorithm  name of a colouring (see `vivace list colourings`)
+
+    Limitations: no energy terms of a model's own, no viscosity; few iterations leave cloth stretched; angular momentum
+    is not conserved, and bodies may turn slowly on the floor; friction is remembered for one step only, so that heaps
+    creep (`collide(sleep=...)` stops them).
     """
 
     stiffness: float | None = None

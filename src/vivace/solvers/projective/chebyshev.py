@@ -28,6 +28,11 @@ class Chebyshev(ChebyshevMethod, Accelerated):
     watch    begin anew with a smaller rho when the residual exceeds what it was at the start, shorten corrections that
              would overshoot, and take no larger rho than a step's iterations allow (always, with rho="auto")
     horizon  iterations a step that "auto" tunes rho for
+
+    Limitations: no constraints known by their value, no energy terms of a model's own, no contacts over `direct`; a
+    fixed rho that is too large for the iterations diverges, and "auto" is tuned when it is prepared, never in the
+    background; over `jacobi`, its default, few iterations leave cloth stretched, and what rests on a slope creeps; over
+    `direct` or `multigrid` it hovers: cloth that should turn and fall stays behind.
     """
 
     wrapper = "chebyshev"

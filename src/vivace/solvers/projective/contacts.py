@@ -14,7 +14,16 @@ at them (`press`). What rests neither sinks in nor creeps, under any load; and w
 three-hundredth of its speed.
 
 For solvers that sweep over vertices contacts are as stiff as the vertices, and nothing is remembered: softer, and a few
-sweeps would not feel them; and the forces that a few sweeps end with are not those that hold anything.
+sweeps would not feel them; and the forces that a few sweeps end with are not those that hold anything. A body as a
+whole is moved by its inertia alone, a ten-thousandth of Y_ii: what the first sweeps have done to it stays for thousands
+of them. So friction is right only if all that leads back along the normal leads back across it by μ times as much. But
+where springs are projected in the vertex update, a push along a sheet is handed on from vertex to vertex in the same
+sweep, and one across it is not: friction on a slope was a fifth too strong, however many sweeps there were. Therefore
+
+    before the first sweep   vertices that touch together with all their neighbours are set on their walls, and friction
+                             takes its share. For what lies or slides flat that is the answer. The foot of a solid is
+                             left where it is: set on the wall alone it would be crushed, and turn with what crushes it.
+    after the last sweep     what is still behind a wall is pushed back to it, and friction takes its share again.
 """
 
 from __future__ import annotations
@@ -34,6 +43,7 @@ from .kernels.contact import (
     pull_contacts,
     pull_walls,
     remember_walls,
+    surrounded,
     take_walls,
 )
 
@@ -44,7 +54,7 @@ DEEP = 1.0  # times the depth that recovers in a step: vertices that are further
 class ContactStage:
     """base = before + what contacts add. `rank`: where each vertex of the mesh stands in the layout.
 
-    `remembers`: forces of walls are kept from step to step.
+    `remembers`: forces of walls are kept from step to step. `graph`: who is whose neighbour in the mesh, CSR.
     `room`: contacts that fit; `full` is set when there were more, and the layout has to be made anew with more room.
     `pairs`, `walls`: tables of the passes over them (`kernels.contact`), which leave something for each of a contact's
     vertices in `slots`; those of vertex i begin at `slot_at[i]`.
@@ -60,10 +70,14 @@ class ContactStage:
         threads: int,
         *,
         remembers: bool,
+        graph: tuple[np.ndarray, np.ndarray],
     ):
         self.rank, self.room, self.threads, self._q, self._remembers = rank, room, threads, q, remembers
+        self.order = np.argsort(rank).astype(np.int32)
         self.touched = self.full = False
-        self._near: tuple[np.ndarray, np.ndarray] = np.zeros(0, np.int32), np.zeros((0, 4), np.float32)
+        self._graph = graph
+        self._near: dict[str, np.ndarray] = {}  # all walls that are close, as `keep_out` takes them
+        self._resting: dict[str, np.ndarray] = {}  # those of vertices that touch with all their neighbours
         n, corners = len(rank), 5 * room
         self.slot_at, self.slots = np.zeros(n + 1, np.int32), np.zeros((corners, 4), np.float32)
         self._pairs, self._walls = self._arrays(4), self._arrays(1)
@@ -111,7 +125,8 @@ class ContactStage:
             *(diagonal, soft, np.float32(contacts.recovery), to["vertices"], to["planes"], to["before"]),
             *(to["friction"], to["weights"], self._keys, self._places, lowered, added),
         )
-        self._near = self.rank[walls.corners], lowered
+        self._near = self._listed(self.rank[walls.corners], lowered, previous[walls.corners], walls.friction)
+        self._resting = self._rest(min(count, self.room), added)
         touching = count > 0 or len(pairs[0]) > 0
         if not self.touched and not touching:
             return None
@@ -186,11 +201,33 @@ class ContactStage:
 
         Walls that the first guess stayed before are no exception: neighbours may have pulled a vertex into them.
         """
-        vertices, planes = self._near
-        if not len(vertices):
+        return self._push(self._near)
+
+    def set_out(self) -> list[Phase]:
+        """Before the first sweep: what touches with all its neighbours begins before its walls, and not behind them."""
+        return self._push(self._resting)
+
+    def _push(self, listed: dict[str, np.ndarray]) -> list[Phase]:
+        count = len(listed["vertices"]) if listed else 0
+        if not count:
             return []
-        used = np.array([len(vertices)], np.int64)
-        return [keep_out.over(0, len(vertices), vertices=vertices, planes=planes, q=self._q, used=used, serial=True)]
+        return [keep_out.over(0, count, q=self._q, used=np.array([count], np.int64), serial=True, **listed)]
+
+    def _rest(self, count: int, added: np.ndarray) -> dict[str, np.ndarray]:
+        """The contacts of vertices whose neighbours all touch too; none where forces are remembered."""
+        if self._remembers or not count:
+            return {}
+        walls = self._walls
+        some = surrounded(walls["vertices"][:count], self.order, *self._graph, added)
+        vertices, planes, before = (walls[name][:count][some] for name in ("vertices", "planes", "before"))
+        return self._listed(vertices, planes, before, walls["friction"][: 2 * count].reshape(-1, 2)[some])
+
+    def _listed(
+        self, vertices: np.ndarray, planes: np.ndarray, before: np.ndarray, friction: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """As `keep_out` takes them. Where forces are remembered friction is among these, and none comes on top."""
+        rough = np.zeros(friction.size, np.float32) if self._remembers else friction.ravel()
+        return {"vertices": vertices, "planes": planes, "before": before, "friction": rough}
 
     @staticmethod
     def _active(listed: ContactList, start: np.ndarray) -> tuple[np.ndarray, ...]:

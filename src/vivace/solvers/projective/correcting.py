@@ -37,6 +37,7 @@ from .kernels.acceleration import BLOCK, add_correction
 from .kernels.linear import backward_sweep, forward_from_zero
 from .kernels.sweep import store_residual
 from .layout import Layout
+from .resolution import check_resolved
 
 PRESSED = 4  # rounds after which contacts renew their forces within a step
 
@@ -75,6 +76,7 @@ class Corrector(ABC):
         """Whether `correction` would give better steps by now than it gave last time."""
         return False
 
+    whole: ClassVar[bool] = False  # whether a correction takes all vertices at once (see `resolution`)
     follows_contacts: ClassVar[bool] = True  # whether corrections can keep up with contacts that change every step
     contact: ClassVar[float] = np.inf  # times m/h²: how stiff contacts are at most (`contact_stage`)
 
@@ -160,6 +162,8 @@ class CorrectingSolver(Solver):
         order = self.corrector.visiting_order(system, threads, seed)
         self.colouring = getattr(self.corrector, "colouring", None)
         self.layout = Layout(system, order, threads, refresh=self.refresh, contact=self.corrector.contact)
+        if self.corrector.whole:
+            check_resolved(system)
         self._plan_steps()
         self.system = system
 

@@ -51,11 +51,16 @@ class Direct(CorrectingSolver, Corrector):
 
     low_rank  changed pins up to which the old factors are updated exactly (a back-substitution for every four);
               beyond, they precondition conjugate gradients, or, inside lbfgs and chebyshev, are made anew
+
+    Limitations: no constraints known by their value, no energy terms of a model's own, no contacts; solved well it
+    hovers: cloth that should turn and fall stays behind; it factorises before the first step, never in the background,
+    and factors grow faster than the mesh.
     """
 
     low_rank: int = 12
 
     name = "direct"
+    whole = True
     follows_contacts = False
     weighs = True
 

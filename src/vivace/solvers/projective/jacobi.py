@@ -29,6 +29,10 @@ class Jacobi(SweepingSolver, Corrector):
     omega    under-relaxation, (0, 1]. At 1 it may diverge on tetrahedra, whose matrix is not diagonally dominant
              [fratarcangeli2018, section 2.2.2]
     refresh  sweeps for which projections are kept; 0: computed anew for every one
+
+    Limitations: no constraints known by their value, no energy terms of a model's own; it may diverge on tetrahedra;
+    few sweeps leave cloth stretched and brake its motion; contacts are springs without memory, so that what rests on a
+    slope creeps.
     """
 
     omega: float = 1.0

@@ -61,6 +61,11 @@ class Lattice(LBFGS):
     memory  steps that are remembered, 1 to 20
     keep    remember them from one time step to the next
     cells   of the lattice along the longest side of a part, at most, 1 to 64; small bodies get fewer
+
+    Limitations: no constraints known by their value, no energy terms of a model's own, no contacts over `direct`; what
+    turns in regions smaller than a cell, as soft tetrahedra and buckling tubes do, hovers all the same; over
+    `multigrid` contacts between surfaces do not remember their forces, so that heaps creep; its own set-up is never in
+    the background.
     """
 
     cells: int = 16

@@ -108,11 +108,14 @@ class Layout:
         if system.model.collisions is not None:
             before, self.base = self.base, np.zeros((n, 4), np.float32)
             room, remembers = max(ROOM, n) * more_room, bool(np.isfinite(contact))
-            self.contacts = ContactStage(self.rank, self.q, before, self.base, room, threads, remembers=remembers)
+            arrays = self.rank, self.q, before, self.base
+            self.contacts = ContactStage(*arrays, room, threads, remembers=remembers, graph=system.graph)
             self.local_phases += self.contacts.phases
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
         _ = load_rows.address, store_rows.address  # compiled now, not inside the first step's budget
-        _check_finite(self.rows.spring_a, self.rows.spring_wl, self.rows.other_a)
+        with np.errstate(over="ignore"):  # a force on a vertex, with room for its neighbours'
+            force = (16.0 * system.diagonal * np.abs(system.model.mesh.vertices).max()).astype(np.float32)
+        _check_finite(self.rows.spring_a, self.rows.spring_wl, self.rows.other_a, force)
 
     @cached_property
     def matrix(self) -> OffDiagonal:
@@ -206,6 +209,8 @@ class Layout:
     def load(self, start: np.ndarray, constant: np.ndarray) -> None:
         """Bring the step's data into visiting order; q begins at `start`."""
         Plan([self.loading(start, constant)], self._copy_threads).run()
+        if self.contacts is not None:
+            Plan(self.contacts.set_out(), 1).run()
 
     def store(self, out: np.ndarray) -> None:
         """Write q back in the order of the mesh."""

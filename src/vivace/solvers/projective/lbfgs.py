@@ -33,6 +33,10 @@ class LBFGS(Accelerated):
     inner   the solver that makes the corrections
     memory  steps that are remembered, 1 to 20
     keep    remember them from one time step to the next
+
+    Limitations: no constraints known by their value, no energy terms of a model's own, no contacts over `direct`;
+    solved well it hovers: cloth that should turn and fall stays behind; over `multigrid` contacts between surfaces do
+    not remember their forces, so that heaps creep.
     """
 
     inner: str = "multigrid"

@@ -54,6 +54,10 @@ class Multigrid(CorrectingSolver, Corrector):
     colouring_algorithm  of the fine level (see `vivace list colourings`)
     background           build the hierarchy in a thread of its own and sweep until it is there; with a budget of
                          iterations the results then depend on when that is
+
+    Limitations: no constraints known by their value, no energy terms of a model's own; solved well it hovers: cloth
+    that should turn and fall stays behind; contacts between surfaces do not remember their forces, so that heaps creep;
+    with background=True steps are sweeps until the hierarchy is there.
     """
 
     cycles: int = 0
@@ -62,6 +66,7 @@ class Multigrid(CorrectingSolver, Corrector):
     background: bool = False
 
     name = "multigrid"
+    whole = True
     contact = CONTACT
     presses = True
     hierarchy: Hierarchy | None = None

@@ -72,6 +72,10 @@ class NewtonMultigrid(Solver):
                          Hessian takes ten times as long as an iteration
     coarsening           "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation
     colouring_algorithm  of the fine level (see `vivace list colourings`)
+
+    Limitations: no constraints known by their value, no energy terms of a model's own; very stiff cloth (10⁶ N/m) needs
+    more iterations than a frame has time for; contacts between surfaces do not remember their forces, so that heaps
+    creep; its hierarchy is never set up in the background.
     """
 
     steps: int = 0

@@ -50,6 +50,10 @@ class PCG(Accelerated):
     """Preconditioned conjugate gradients: pcg (Jacobi inside), pcg(direct), pcg(multigrid), ...
 
     inner  the preconditioner: a solver whose corrections are linear and symmetric
+
+    Limitations: no constraints known by their value, no energy terms of a model's own, no contacts over `direct`;
+    solved well it hovers: cloth that should turn and fall stays behind; over `jacobi`, its default, contacts are
+    springs without memory, so that what rests on a slope creeps.
     """
 
     inner: str = "jacobi"

@@ -60,6 +60,10 @@ class Vivace(SweepingSolver, Corrector):
     refresh              sweeps for which projections are kept; 0: springs from the newest positions, at every vertex
     colouring_algorithm  name of a colouring (see `vivace list colourings`)
     balance              even out the colours' sizes after colouring
+
+    Limitations: no constraints known by their value, no energy terms of a model's own; few sweeps leave cloth stretched
+    and brake its motion, the more vertices the more; contacts are springs without memory, so that what rests on a slope
+    creeps.
     """
 
     relaxation: str = "sor"

@@ -17,7 +17,8 @@ from kernel_twins import EPS32
 from vivace.backends.cpu.arguments import GRAIN
 from vivace.backends.cpu.executor import Plan
 from vivace.constraints import CONSTRAINTS, make_group
-from vivace.solvers.position_based.kernels.positional import any_kernel, fast_kernel, no_projection
+from vivace.constraints.kernels.local import no_projection
+from vivace.solvers.position_based.kernels.positional import any_kernel, fast_kernel
 
 KINDS = ["spring", "hinge", "curved-hinge", "volume", "dihedral", "tet-strain", "weld", "attachment"]
 FAST = [name for name in KINDS if CONSTRAINTS[name].gradients is not None]

@@ -14,7 +14,7 @@ from solvers.position_based.kernels.positional_twins import FAST, KINDS, MODES, 
 from vivace.backends.cpu.arguments import GRAIN
 from vivace.backends.cpu.executor import Plan
 from vivace.constraints import CONSTRAINTS
-from vivace.solvers.position_based.kernels.positional import (
+from vivace.solvers.position_based.kernels.steps import (
     apply_steps,
     clear_steps,
     gather_steps,

@@ -13,6 +13,7 @@ from vivace.solvers.projective.kernels.contact import (
     pull_contacts,
     pull_walls,
     remember_walls,
+    surrounded,
     take_walls,
 )
 
@@ -77,23 +78,34 @@ def test_pull_of_one_vertex_is_coulombs(ahead, moved):
     np.testing.assert_allclose(out[0, :3], [moved, 0, 0], atol=4 * EPS32)
 
 
-def test_nothing_ends_behind_a_wall():
-    """x + depth n where depth > 0, else the same bits; beyond the number of contacts nothing is done."""
+@pytest.mark.parametrize("rough", [False, True])
+def test_nothing_ends_behind_a_wall(rough):
+    """x + depth n where depth > 0, and back across it as friction does; else the same bits, beyond `used` too."""
     walls = Walls(6)
     planes, used = walls.planes, walls.m - 4
+    friction = walls.friction if rough else np.zeros_like(walls.friction)
     q = walls.q.copy()
-    arrays = {"vertices": walls.vertices, "planes": planes, "q": walls.q, "used": np.array([used])}
-    run(keep_out, arrays, 0, walls.m)
+    run(keep_out, (walls.vertices, planes, walls.before, friction.ravel(), walls.q, np.array([used])), 0, walls.m)
     x = wide(q)
     for c in range(used):
         v = walls.vertices[c]
-        x[v, :3] += max(0.0, planes[c, 3] - wide(planes[c, :3]) @ x[v, :3]) * wide(planes[c, :3])
-    np.testing.assert_allclose(walls.q, x, rtol=0, atol=SLACK)
+        x[v, :3] += pull(x[v], planes[c], walls.before[c], *wide(friction[c]))
+    np.testing.assert_allclose(walls.q, x, rtol=0, atol=2 * SLACK)
     still = np.setdiff1d(np.arange(walls.n), walls.vertices[:used])
     np.testing.assert_array_equal(walls.q[still], q[still])
     once = np.isin(walls.vertices[:used], np.flatnonzero(np.bincount(walls.vertices[:used]) == 1))
     gap = np.einsum("mc,mc->m", wide(planes[:used, :3]), wide(walls.q[walls.vertices[:used], :3])) - planes[:used, 3]
     assert (gap[once] >= -8 * EPS32).all()
+
+
+def test_who_touches_with_all_neighbours():
+    """On a path 0 - 1 - ... - 6 that touches from 0 to 4: all but 4, whose neighbour 5 does not; in any order."""
+    indptr, indices = np.array([0, 1, 3, 5, 7, 9, 11, 12]), np.array([1, 0, 2, 1, 3, 2, 4, 3, 5, 4, 6, 5])
+    order = np.array([6, 4, 2, 0, 1, 3, 5], np.int32)  # vertex visited i-th
+    visited = np.array([3, 4, 2, 5, 1, 1], np.int32)  # vertices 0, 1, 2, 3, 4 and 4 again
+    added = np.array([1.0, 2.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    found = surrounded(visited, order, indptr, indices, added)
+    np.testing.assert_array_equal(found, [True, True, True, True, False, False])
 
 
 def taken(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, recovery, room):

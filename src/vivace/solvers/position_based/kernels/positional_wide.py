@@ -25,7 +25,9 @@ from ....backends.cpu.simd import (
     store4_flat,
     transpose4,
 )
-from ....constraints.kernels.gradients import SMALLEST, curved_hinge, flat_hinge, stretch, xyz4
+from ....backends.cpu.vectors import xyz4
+from ....constraints.hinge import curved_hinge, flat_hinge, hinge_vector
+from ....constraints.spring import length_of, stretch
 
 LABEL = "constraints"  # what phases of these kernels are reported under
 
@@ -62,7 +64,7 @@ def stretch_pass(
 ):  # fmt: skip
     """Springs."""
     kappa, compliant = settings[KAPPA], settings[COMPLIANT] != 0
-    smallest, total = splat4(SMALLEST), splat4(ZERO)
+    total = splat4(ZERO)
     last = begin + (end - begin) // 4 * 4
     for c in range(begin, last, 4):
         i0, j0, i1, j1 = at(vertices, 2 * c), at(vertices, 2 * c + 1), at(vertices, 2 * c + 2), at(vertices, 2 * c + 3)
@@ -76,7 +78,7 @@ def stretch_pass(
         a2, b2, a3, b3 = load4(q, i2), load4(q, j2), load4(q, i3), load4(q, j3)
         d0, d1, d2, d3 = a0 - b0, a1 - b1, a2 - b2, a3 - b3
         wa, wb = fourth4(a0, a1, a2, a3), fourth4(b0, b1, b2, b3)
-        size = sqrt4(max4(square_norms4(d0, d1, d2, d3), smallest))
+        size = length_of(square_norms4(d0, d1, d2, d3))
         scale, squares = _scales(size, load4_flat(parameters, c), wa + wb, c, kappa, compliant, soft, lambdas)
         total = count_squares(sums, c, begin, total, squares)
         to_a, to_b = scale * wa, scale * wb
@@ -93,7 +95,7 @@ def stretch_pass(
         i, j = at(vertices, 2 * c), at(vertices, 2 * c + 1)
         xi, xj = load4(q, i), load4(q, j)
         d = xyz4(xi - xj)
-        size = np.sqrt(max(dot4(d, d), SMALLEST))
+        size = length_of(dot4(d, d))
         value, wi, wj = size - at(parameters, c), lane4(xi, 3), lane4(xj, 3)
         if compliant:
             value += at(soft, c) * at(lambdas, c)
@@ -114,8 +116,7 @@ def _hinge(vertices, operator, q, c):
     x0, x1 = load4(q, at(vertices, 4 * c)), load4(q, at(vertices, 4 * c + 1))
     x2, x3 = load4(q, at(vertices, 4 * c + 2)), load4(q, at(vertices, 4 * c + 3))
     a = load4_flat(operator, 4 * c)
-    v = lane4(a, 1) * (x1 - x0) + lane4(a, 2) * (x2 - x0) + lane4(a, 3) * (x3 - x0)
-    return xyz4(v), a, a * fourth4(x0, x1, x2, x3)
+    return hinge_vector(x0, x1, x2, x3, lane4(a, 1), lane4(a, 2), lane4(a, 3)), a, a * fourth4(x0, x1, x2, x3)
 
 
 @inlined

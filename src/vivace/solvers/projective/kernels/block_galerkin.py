@@ -40,10 +40,11 @@ from ....backends.cpu.simd import (
     transpose4,
     yzx4,
 )
-from ....constraints.kernels.rotation import gradient
+from ....backends.cpu.vectors import larger, root
+from ....constraints.kernels.rotation import cofactors, gradient
+from ....constraints.spring import SMALLEST_SQUARE, across_of, length_of
 from .acceleration import BLOCK
 from .block_multigrid import zxy4
-from .sweep import SMALLEST_SQUARE
 
 LABEL = "Hessian"  # what phases of these kernels are reported under
 
@@ -59,14 +60,14 @@ def turn_springs(
     q: rows, blocks: rows,
 ):  # fmt: skip
     """(u, s) of the pairs with springs, four at once: s = a' + c with the rest a' of the pair, u = √(w - c) d̂."""
-    zero, smallest = splat4(np.float32(0.0)), splat4(SMALLEST_SQUARE)
+    zero = splat4(np.float32(0.0))
     for e in range(begin, end, 4):
         d0 = load4(q, at(first, e)) - load4(q, at(second, e))
         d1 = load4(q, at(first, e + 1)) - load4(q, at(second, e + 1))
         d2 = load4(q, at(first, e + 2)) - load4(q, at(second, e + 2))
         d3 = load4(q, at(first, e + 3)) - load4(q, at(second, e + 3))
-        length = sqrt4(max4(square_norms4(d0, d1, d2, d3), smallest))
-        across = max4(load4_flat(w, e) - load4_flat(wl, e) / length, zero)
+        length = length_of(square_norms4(d0, d1, d2, d3))
+        across = across_of(load4_flat(w, e), load4_flat(wl, e) / length)
         along = sqrt4(max4(load4_flat(w, e) - across, zero)) / length
         x, y, z, _ = transpose4(d0, d1, d2, d3)
         u0, u1, u2, u3 = transpose4(along * x, along * y, along * z, across + load4_flat(rest, e))
@@ -89,7 +90,7 @@ def turning_blocks(
     Of w/2 (|d| - l)² only -w l |d| is not quadratic. With θ the angle that d turns by, the rule makes (1 + cos θ)/2 of
     its change, and 1 - cos θ = |d̂ - d̂_old|²/2. The change of ε is -(r_old + r)·(q - q_old)/2 less this sum.
     """
-    one, smallest = splat4(np.float32(1.0)), splat4(SMALLEST_SQUARE)
+    one = splat4(np.float32(1.0))
     for block in range(begin, end, BLOCK):
         total = 0.0
         for e in range(block, min(block + BLOCK, end), 4):
@@ -107,8 +108,8 @@ def turning_blocks(
                 load4(q_old, i2) - load4(q_old, j2),
                 load4(q_old, i3) - load4(q_old, j3),
             )
-            length = sqrt4(max4(x * x + y * y + z * z, smallest))
-            old = sqrt4(max4(old_x * old_x + old_y * old_y + old_z * old_z, smallest))
+            length = length_of(x * x + y * y + z * z)
+            old = length_of(old_x * old_x + old_y * old_y + old_z * old_z)
             change = (x - old_x) * (x + old_x) + (y - old_y) * (y + old_y) + (z - old_z) * (z + old_z)
             tx, ty, tz = x / length - old_x / old, y / length - old_y / old, z / length - old_z / old
             turned = (tx * tx + ty * ty + tz * tz) * change / (length + old)
@@ -120,12 +121,8 @@ def turning_blocks(
 def volume_normals(begin, end, iteration, vertices: ints, operator: floats, weights: floats, q: rows, normals: rows):
     """v_k of the four corners of tetrahedra [begin, end), from the table of their local pass and `normals`."""
     for t in range(begin, end):
-        f, g, h = gradient(t, vertices, operator, q)
-        x = yzx4(g) * zxy4(h) - zxy4(g) * yzx4(h)  # the columns of cof F
-        y = yzx4(h) * zxy4(f) - zxy4(h) * yzx4(f)
-        z = yzx4(f) * zxy4(g) - zxy4(f) * yzx4(g)
-        size = max(dot4(x, x) + dot4(y, y) + dot4(z, z), SMALLEST_SQUARE)
-        scale = np.float32(np.sqrt(at(weights, t) / size))
+        (x, y, z), square = cofactors(gradient(t, vertices, operator, q))
+        scale = np.float32(np.sqrt(at(weights, t) / square))
         a, b, c = (
             scale * load4_flat(operator, 12 * t),
             scale * load4_flat(operator, 12 * t + 4),
@@ -155,8 +152,8 @@ def wrap_entries(
             d, a, b = splat4(zero), splat4(zero), splat4(zero)
             if at(w, k) > 0:
                 x = load4(q, i) - load4(q, at(j, k))
-                square = max(dot4(x, x), SMALLEST_SQUARE)
-                across = max(at(w, k) - at(wl, k) / np.float32(np.sqrt(square)), zero)
+                square = larger(dot4(x, x), SMALLEST_SQUARE)
+                across = across_of(at(w, k), at(wl, k) / root(square))
                 even += across
                 u = ((at(w, k) - across) / square) * x
                 d, a, b = u * x, u * yzx4(x), u * zxy4(x)

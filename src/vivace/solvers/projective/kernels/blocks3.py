@@ -35,13 +35,12 @@ from ....backends.cpu.simd import (
     make4,
     max4,
     splat4,
-    sqrt4,
     square_norms4,
     store4,
     transpose4,
     yzx4,
 )
-from .sweep import SMALLEST_SQUARE
+from ....constraints.spring import across_of, length_of
 
 LABEL = "sweeps"  # what phases of these kernels are reported under
 
@@ -49,17 +48,17 @@ LABEL = "sweeps"  # what phases of these kernels are reported under
 @inlined
 def block(i, qi, spring_at, spring_j, spring_a, spring_wl, spring_w, slot_at, shares, scales, q):
     """The springs' part of r; then B - k I as (xx, yy, zz), (xy, yz, zx) and a multiple of I."""
-    zero, one, smallest = splat4(np.float32(0.0)), splat4(np.float32(1.0)), splat4(SMALLEST_SQUARE)
+    zero, one = splat4(np.float32(0.0)), splat4(np.float32(1.0))
     force, even, diagonal, off = zero, zero, zero, zero
     for e in range(at(spring_at, i), at(spring_at, i + 1), 4):
         d0 = qi - load4(q, at(spring_j, e))
         d1 = qi - load4(q, at(spring_j, e + 1))
         d2 = qi - load4(q, at(spring_j, e + 2))
         d3 = qi - load4(q, at(spring_j, e + 3))
-        inverse = one / sqrt4(max4(square_norms4(d0, d1, d2, d3), smallest))
+        inverse = one / length_of(square_norms4(d0, d1, d2, d3))
         w = load4_flat(spring_w, e)
         g = load4_flat(spring_wl, e) * inverse
-        across = max4(w - g, zero)
+        across = across_of(w, g)
         even += across
         t = (w - across) * inverse * inverse
         g -= load4_flat(spring_a, e)
@@ -96,7 +95,7 @@ def turning(i, qi, p, spring_at, spring_j, spring_wl, q):
 
     Where the step passes the other end that is less.
     """
-    zero, one, smallest = splat4(np.float32(0.0)), splat4(np.float32(1.0)), splat4(SMALLEST_SQUARE)
+    zero, one = splat4(np.float32(0.0)), splat4(np.float32(1.0))
     px, py, pz = lane4(p, 0), lane4(p, 1), lane4(p, 2)
     square, total = dot4(p, p), zero
     for e in range(at(spring_at, i), at(spring_at, i + 1), 4):
@@ -106,10 +105,10 @@ def turning(i, qi, p, spring_at, spring_j, spring_wl, q):
             qi - load4(q, at(spring_j, e + 2)),
             qi - load4(q, at(spring_j, e + 3)),
         )
-        length = sqrt4(max4(x * x + y * y + z * z, smallest))
+        length = length_of(x * x + y * y + z * z)
         along = (px * x + py * y + pz * z) / length
         x, y, z = x + px, y + py, z + pz
-        moved = sqrt4(max4(x * x + y * y + z * z, smallest))
+        moved = length_of(x * x + y * y + z * z)
         ahead = length + along
         total += load4_flat(spring_wl, e) * (square - along * along) / (moved + max4(ahead, zero - ahead))
     return dot4(total, one)

@@ -25,7 +25,7 @@ import numpy as np
 from ....backends.cpu.arguments import count, floats, ints, longs, phase_kernel, rows, scalar
 from ....backends.cpu.compiling import compiled, inlined
 from ....backends.cpu.simd import at, dot4, lane4, load4, make4, store4
-from ....constraints.kernels.gradients import xyz4
+from ....backends.cpu.vectors import xyz4
 from ...kernels.contact import separation
 
 LABEL = "contacts"  # what phases of these kernels are reported under
@@ -37,6 +37,14 @@ ZERO = np.float32(0.0)
 
 
 @inlined
+def slowed(u, depth, static, kinetic):
+    """What friction takes of a motion u across the normal: all that μ_s depth can hold, else μ_k depth of it."""
+    size = np.sqrt(dot4(u, u))
+    share = np.float32(1.0) if size <= static * depth else kinetic * depth / size
+    return share * u
+
+
+@inlined
 def pull(z, plane, before, static, kinetic):
     """p - z: back to the gap along the normal, and against the motion across it; nothing where they are apart."""
     n = xyz4(plane)
@@ -44,10 +52,7 @@ def pull(z, plane, before, static, kinetic):
     if depth <= ZERO:
         return z - z
     u = (z - before) + depth * n
-    u = u - dot4(n, u) * n
-    size = np.sqrt(dot4(u, u))
-    share = np.float32(1.0) if size <= static * depth else kinetic * depth / size
-    return depth * n - share * u
+    return depth * n - slowed(u - dot4(n, u) * n, depth, static, kinetic)
 
 
 @phase_kernel(items="planes")
@@ -183,10 +188,27 @@ def remember_walls(
 
 
 @phase_kernel(items="vertices")
-def keep_out(begin, end, iteration, vertices: ints, planes: rows, q: rows, used: count):
-    """Push what has ended behind its wall back to it."""
+def keep_out(begin, end, iteration, vertices: ints, planes: rows, before: rows, friction: floats, q: rows, used: count):
+    """Push what is behind its wall back to it, and back across it as friction does, by μ times that way at most."""
     for c in range(begin, min(end, used)):
-        x, plane = load4(q, at(vertices, c)), load4(planes, c)
-        depth = lane4(plane, 3) - dot4(xyz4(plane), x)
+        v = at(vertices, c)
+        x, plane = load4(q, v), load4(planes, c)
+        n = xyz4(plane)
+        depth = lane4(plane, 3) - dot4(n, x)
         if depth > ZERO:
-            store4(q, at(vertices, c), x + depth * xyz4(plane))
+            x = x + depth * n
+            u = xyz4(x) - xyz4(load4(before, c))
+            store4(q, v, x - slowed(u - dot4(n, u) * n, depth, at(friction, 2 * c), at(friction, 2 * c + 1)))
+
+
+@compiled
+def surrounded(vertices, order, indptr, indices, added):
+    """Which of these contacts, of visited vertices, have only neighbours in the graph that touch (`added` > 0) too."""
+    some = np.ones(len(vertices), np.bool_)
+    for c in range(len(vertices)):
+        v = order[vertices[c]]
+        for k in range(indptr[v], indptr[v + 1]):
+            if not added[indices[k]] > 0:
+                some[c] = False
+                break
+    return some

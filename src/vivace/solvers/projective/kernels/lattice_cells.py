@@ -27,15 +27,13 @@ from ....backends.cpu.simd import (
     load4,
     load4_flat,
     make4,
-    max4,
     splat4,
-    sqrt4,
     square_norms4,
     store4,
     yzx4,
 )
-from ....constraints.kernels.rotation import gradient, rotation, rotations4
-from .sweep import SMALLEST_SQUARE
+from ....constraints.kernels.rotation import cofactors, gradient, rotation, rotations4
+from ....constraints.spring import across_of, length_of
 
 LABEL = "lattice"  # what phases of these kernels are reported under
 
@@ -44,9 +42,9 @@ LABEL = "lattice"  # what phases of these kernels are reported under
 def _spring_block(e, ends, stiffness, length, q):
     """w C as (xx, yy, zz), (xy, yz, zx)."""
     d = load4(q, at(ends, 2 * e)) - load4(q, at(ends, 2 * e + 1))
-    inverse = np.float32(1.0) / np.sqrt(max(dot4(d, d), SMALLEST_SQUARE))
+    inverse = np.float32(1.0) / length_of(dot4(d, d))
     w = at(stiffness, e)
-    across = max(w - w * at(length, e) * inverse, np.float32(0.0))
+    across = across_of(w, w * at(length, e) * inverse)
     u = ((w - across) * inverse * inverse) * d
     return u * d + splat4(across), u * yzx4(d)
 
@@ -100,7 +98,7 @@ def planar_cells(
     A cell's springs are filled up to a multiple of four with springs of no stiffness.
     """
     t, half = np.zeros((27, 4), np.float32), np.zeros((9, 4), np.float32)
-    one, smallest = splat4(np.float32(1.0)), splat4(SMALLEST_SQUARE)
+    one = splat4(np.float32(1.0))
     for cell in range(begin, end):
         zero = splat4(np.float32(0.0))
         d00, o00, d01, o01, d02, o02 = zero, zero, zero, zero, zero, zero
@@ -110,9 +108,9 @@ def planar_cells(
             x1 = load4(q, at(ends, 2 * e + 2)) - load4(q, at(ends, 2 * e + 3))
             x2 = load4(q, at(ends, 2 * e + 4)) - load4(q, at(ends, 2 * e + 5))
             x3 = load4(q, at(ends, 2 * e + 6)) - load4(q, at(ends, 2 * e + 7))
-            inverse = one / sqrt4(max4(square_norms4(x0, x1, x2, x3), smallest))
+            inverse = one / length_of(square_norms4(x0, x1, x2, x3))
             w = load4_flat(stiffness, e)
-            across = max4(w - w * load4_flat(length, e) * inverse, zero)
+            across = across_of(w, w * load4_flat(length, e) * inverse)
             along = (w - across) * inverse * inverse
             for lane in literal_unroll((0, 1, 2, 3)):
                 x = x0 if lane == 0 else x1 if lane == 1 else x2 if lane == 2 else x3
@@ -208,15 +206,9 @@ def _add_tet(t, features, w, slopes, first, r, turned):
 
 
 @inlined
-def _cross(a, b):
-    return yzx4(a * yzx4(b) - yzx4(a) * b)
-
-
-@inlined
 def _add_volume(t, features, w, slopes, first, f, turned):
-    """T_fg += w (N g_g)(N g_f)ᵀ for f <= g, N = cof F / ‖cof F‖: only what changes the volume is stiff."""
-    n0, n1, n2 = _cross(f[1], f[2]), _cross(f[2], f[0]), _cross(f[0], f[1])
-    square = max(dot4(n0, n0) + dot4(n1, n1) + dot4(n2, n2), SMALLEST_SQUARE)
+    """T_fg += w (N g_f)(N g_g)ᵀ for f <= g, N = cof F / ‖cof F‖: only what changes the volume is stiff."""
+    (n0, n1, n2), square = cofactors(f)
     for k in range(features):
         g = load4(slopes, first + k)
         store4(turned, k, lane4(g, 0) * n0 + lane4(g, 1) * n1 + lane4(g, 2) * n2)

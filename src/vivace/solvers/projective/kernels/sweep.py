@@ -26,22 +26,18 @@ from ....backends.cpu.simd import (
     lane4,
     load4,
     load4_flat,
-    max4,
     splat4,
-    sqrt4,
     square_norms4,
     store4,
 )
+from ....constraints.spring import length_of
 
 LABEL = "sweeps"  # what phases of these kernels are reported under
-
-SMALLEST_SQUARE = np.float32(1e-20)  # m²: coincident vertices get a zero direction instead of a division by zero
 
 
 @inlined
 def add_springs(acc, i, qi, spring_at, spring_j, spring_a, spring_wl, q):
     """acc + Σ_e (w_e l_e / |d_e| - a_e) d_e over the springs at i."""
-    smallest = splat4(SMALLEST_SQUARE)
     e = at(spring_at, i)
     last = at(spring_at, i + 1)
     while e + 4 <= last:
@@ -49,8 +45,7 @@ def add_springs(acc, i, qi, spring_at, spring_j, spring_a, spring_wl, q):
         d1 = qi - load4(q, at(spring_j, e + 1))
         d2 = qi - load4(q, at(spring_j, e + 2))
         d3 = qi - load4(q, at(spring_j, e + 3))
-        length = sqrt4(max4(square_norms4(d0, d1, d2, d3), smallest))
-        g = load4_flat(spring_wl, e) / length - load4_flat(spring_a, e)
+        g = load4_flat(spring_wl, e) / length_of(square_norms4(d0, d1, d2, d3)) - load4_flat(spring_a, e)
         acc += lane4(g, 0) * d0
         acc += lane4(g, 1) * d1
         acc += lane4(g, 2) * d2
@@ -60,8 +55,7 @@ def add_springs(acc, i, qi, spring_at, spring_j, spring_a, spring_wl, q):
         d0 = qi - load4(q, at(spring_j, e))
         d1 = qi - load4(q, at(spring_j, min(e + 1, last - 1)))
         d2 = qi - load4(q, at(spring_j, min(e + 2, last - 1)))
-        length = sqrt4(max4(square_norms4(d0, d1, d2, d2), smallest))
-        g = load4_flat(spring_wl, e) / length - load4_flat(spring_a, e)
+        g = load4_flat(spring_wl, e) / length_of(square_norms4(d0, d1, d2, d2)) - load4_flat(spring_a, e)
         acc += lane4(g, 0) * d0
         if e + 1 < last:
             acc += lane4(g, 1) * d1

@@ -1,39 +1,48 @@
-"""Friction of walls: what rests, what slides, and forces that are remembered."""
+"""What lies on a slope: it rests up to the angle of friction, and slides beyond it as in the closed form."""
 
 import numpy as np
 import pytest
 
 from solvers.contact_lists import colliders_of
-from vivace import Budget, Cloth, Model, Simulation, mesh
+from vivace import Budget, Cloth, Model, Simulation, Solid, mesh
 from vivace.collisions.colliders import Plane
 from vivace.collisions.contacts import BITS, Contacts
 from vivace.energy.system import System
 
 POSITIONAL = ["pbd", "pbd-coloured", "pbd-jacobi", "pbd-vivace"]
-PROJECTIVE = ["vivace", "lbfgs(multigrid)", "auto", "multigrid"]
+SWEEPING = ["vivace", "gauss-seidel", "jacobi", "weighted-jacobi", "block-descent"]
+PROJECTIVE = [*SWEEPING, "lbfgs(multigrid)", "auto", "multigrid"]
 G, H = 9.81, 1 / 30
 ANGLE = np.radians(20.0)  # tan = 0.364
 
 
-class Slope:
-    """A cloth that lies on a slope, at the distance that contacts keep."""
+def acceleration(angle, friction):
+    """g (sin θ - μ cos θ), or 0 where friction holds."""
+    return max(0.0, G * (np.sin(angle) - friction * np.cos(angle)))
 
-    def __init__(self, solver, friction, *, iterations=10, thickness=0.004):
-        self.down = np.array([np.cos(ANGLE), -np.sin(ANGLE), 0])
-        self.normal = np.array([np.sin(ANGLE), np.cos(ANGLE), 0])
-        sheet = mesh.cloth(6, 6, 0.3, 0.3).transformed(rotate=[0, 0, -ANGLE], translate=thickness * self.normal)
-        model = Model.of(sheet, Cloth(density=0.5, stretch=1e3))
+
+class Slope:
+    """A cloth (or what `body` makes) that lies on a slope, at the distance that contacts keep."""
+
+    def __init__(self, solver, friction, *, iterations=10, thickness=0.004, angle=ANGLE, body=None):
+        self.down = np.array([np.cos(angle), -np.sin(angle), 0])
+        self.normal = np.array([np.sin(angle), np.cos(angle), 0])
+        shape, material = body or (mesh.cloth(6, 6, 0.3, 0.3), Cloth(density=0.5, stretch=1e3))
+        lying = shape.transformed(rotate=[0, 0, -angle], translate=thickness * self.normal)
+        model = Model.of(lying, material)
         ground = Plane((0, 0, 0), tuple(self.normal))
         self.model = model.collide([ground], friction=friction, itself=False, thickness=thickness)
         self.sim = Simulation(self.model, solver=solver, budget=Budget(iterations=iterations), time_step=H, threads=1)
 
     def run(self, frames, speed=0.0):
-        """Speed down the slope, on average, after each of the frames; it starts with `speed`."""
+        """Speed down the slope, of its centre, after each of the frames; it starts with `speed`."""
         self.sim.velocities = np.tile(speed * self.down, (self.model.n, 1))
-        speeds = []
+        speeds, share = [], self.model.masses / self.model.masses.sum()
+        flat = not len(self.model.mesh.tets)
         for _ in range(frames):
-            assert self.sim.step().contacts == self.model.n
-            speeds.append(float((self.sim.velocities @ self.down).mean()))
+            contacts = self.sim.step().contacts
+            assert contacts == self.model.n or not flat
+            speeds.append(float(share @ self.sim.velocities @ self.down))
             assert (self.sim.positions @ self.normal >= 0.004 - 1e-6).all()
         return np.array(speeds)
 
@@ -43,7 +52,7 @@ class Slope:
 
         All others remember what has held it, and so does whoever is position based within a step.
         """
-        if self.sim.solver.name != "vivace":
+        if self.sim.solver.name not in SWEEPING:
             return 2.0**-22 * 0.2 / H  # a few roundings of positions up to 0.2 m
         return float((self.model.masses * G / System(self.model, H).diagonal).max() / H)
 
@@ -153,3 +162,58 @@ def test_what_touches_is_not_left_to_melt(solver, least):
     slope.sim.positions = slope.sim.positions - 10.0 * slope.normal
     slope.sim.budget = Budget(iterations=2)
     assert slope.sim.step().sweeps == 2
+
+
+# --- sweeps: right however few there are ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("angle", [20.0, 40.0, 60.0])
+@pytest.mark.parametrize("iterations", [1, 4, 10, 40])
+@pytest.mark.parametrize("solver", SWEEPING)
+def test_sweeps_of_any_number_slide_as_they_should(solver, iterations, angle):
+    """g (sin θ - μ cos θ) to 3e-3 from one sweep on, and rest where that is negative."""
+    angle = np.radians(angle)
+    for friction in (0.0, 0.2, 0.5, 1.0):
+        slope = Slope(solver, friction, iterations=iterations, angle=angle)
+        speeds, expected = slope.run(30), acceleration(angle, friction)
+        if expected:
+            assert np.polyfit(np.arange(10, 30) * H, speeds[10:], 1)[0] == pytest.approx(expected, rel=3e-3)
+        else:
+            assert np.abs(slope.sim.velocities).max() <= slope.creep
+
+
+@pytest.mark.parametrize("solver", ["vivace", "gauss-seidel", "jacobi", "block-descent"])
+def test_a_cloth_that_has_been_dropped_slides_as_it_should(solver):
+    """From 3 cm, crumpled by 2 mm: when it has come down, the same acceleration."""
+    angle = np.radians(40.0)
+    slope = Slope(solver, 0.5, angle=angle)
+    noise = 0.002 * np.random.default_rng(0).standard_normal((slope.model.n, 3))
+    slope.sim.positions = slope.sim.positions + 0.03 * slope.normal + noise
+    speeds = []
+    for _ in range(50):
+        slope.sim.step()
+        speeds.append(slope.model.masses @ slope.sim.velocities @ slope.down / slope.model.masses.sum())
+    assert np.polyfit(np.arange(20, 50) * H, speeds[20:], 1)[0] == pytest.approx(acceleration(angle, 0.5), rel=0.02)
+
+
+@pytest.mark.parametrize(("angle", "friction"), [(20.0, 0.2), (40.0, 0.5)])
+@pytest.mark.parametrize(("solver", "iterations"), [("vivace", 30), ("gauss-seidel", 30), ("jacobi", 100)])
+def test_a_cube_slides_as_it_should(solver, iterations, angle, friction):
+    """Where only the foot touches it takes the sweeps that carry its force to the top: then 2 % again."""
+    angle, shape = np.radians(angle), mesh.cube(3, side=0.2)
+    body = shape.transformed(translate=(0, -shape.vertices[:, 1].min(), 0)), Solid(500.0, 2e5)
+    speeds = Slope(solver, friction, iterations=iterations, angle=angle, body=body).run(50)
+    found = np.polyfit(np.arange(10, 50) * H, speeds[10:], 1)[0]
+    assert found == pytest.approx(acceleration(angle, friction), rel=0.02)
+
+
+def test_blocks_of_block_descent_have_their_contacts():
+    """k of every vertex is Y_ii of the system with contacts, less what springs add to the block."""
+    slope = Slope("block-descent", 0.5)
+    slope.sim.prepare()
+    solver = slope.sim.solver
+    free = solver._even.copy()
+    slope.run(2)
+    order, system = solver.layout.order, solver.layout.system
+    assert (system.contact_weight > 0).all()
+    np.testing.assert_allclose(solver._even - free, system.contact_weight[order], rtol=1e-4)
