@@ -12,6 +12,7 @@ import pytest
 
 from kernel_twins import to_rows
 from vivace.backends.cpu.executor import Plan
+from vivace.collisions.contacts import feature_ids
 from vivace.collisions.kernels.proximity import GRAZE, TOUCH
 from vivace.collisions.kernels.surface_boxes import EVERY, REACH, SETTINGS, SMALLEST, THICKNESS
 from vivace.collisions.kernels.surface_contacts import REST_SHARE, touch_triangles
@@ -102,6 +103,7 @@ class Sheets:
         owner, opposite, pointers, neighbours = self.around()
         vertices = np.full((CHUNKS, room, 4), -1, np.int32)
         coefficients, planes = np.zeros((2, CHUNKS * room, 4), np.float32)
+        ids = np.full((CHUNKS, room), -1, np.int64)
         moved = np.linalg.norm(self.y - self.x, axis=1)
         phase = touch_triangles.over(
             *(0, CHUNKS),
@@ -116,6 +118,7 @@ class Sheets:
             vertices=vertices,
             coefficients=coefficients,
             planes=planes,
+            ids=ids,
             motion=np.nextafter(moved.astype(np.float32), np.float32(np.inf)),
             owner=owner,
             opposite=opposite,
@@ -134,12 +137,14 @@ class Sheets:
                 v, *own = vertices[chunk, k].tolist()
                 key = v, triangle_of[frozenset(own)]
                 assert own == self.triangles[key[1]].tolist()
+                assert ids[chunk, k] == feature_ids(*key)
                 assert key not in found
                 assert last < numbers[key]  # in the order of the pairs
                 assert chunk * share <= numbers[key] < (chunk + 1) * share
                 last = numbers[key]
                 found[key] = coefficients[chunk * room + k].astype(np.float64), planes[chunk * room + k]
             assert (vertices[chunk, count:] == -1).all()
+            assert (ids[chunk, count:] == -1).all()
         return found
 
     def counts_at_start(self, v, t):
