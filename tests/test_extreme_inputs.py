@@ -80,7 +80,7 @@ def test_states_that_are_accepted_stay_finite(what, solver):
         ),
         (lambda sim: setattr(sim, "time_step", 1e5), r"would move a vertex by 9.81e\+10 m in a time step of 100000 s"),
         (lambda sim: setattr(sim, "wind", (1e30, 0, 0)), r"wind must lie within 1e\+09 m/s of zero"),
-        (lambda sim: sim.apply_forces(np.full((16, 3), 1e30)), r"gravity and forces would move a vertex by"),
+        (lambda sim: sim.apply_forces(np.full((16, 3), 1e30)), r"forces would move a vertex by .* room for 1e\+06 m"),
         (lambda sim: sim.grab(3, (0, 0, 1e30)), r"target must lie within 1e\+06 m of zero"),
         (
             lambda sim: setattr(sim, "positions", np.zeros((16, 3)) + 1j),

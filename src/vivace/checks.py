@@ -17,6 +17,7 @@ from .errors import FileError, InputError, UnknownNameError
 
 SMALLEST = 1e-12  # m: squares of squares of distances vanish in float32 soon below
 LARGEST = 1e6  # m: float32 ends at 3e38, and squares of volumes are sixth powers of distances
+FARTHEST = 1e8  # m: what all vertices may fall in a step together, where distances stay as they are
 FASTEST = 1e9  # m/s, three times the speed of light
 STRONGEST = 1e12  # m/s²
 LIGHTEST, HEAVIEST = 1e-30, 1e30  # kg: an electron and the Sun; m/h² must be a float32 too

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import FASTEST, LARGEST, STRONGEST, as_list, as_numbers, check_time_step, is_whole, shown
+from ..checks import FARTHEST, FASTEST, LARGEST, STRONGEST, as_list, as_numbers, check_time_step, is_whole, shown
 from ..colouring import Colouring
 from ..deprecation import renamed
 from ..energy.system import System
@@ -353,11 +353,12 @@ def check_substeps(value: int | str) -> int | str:
 def pulled(model: Model, gravity: np.ndarray, forces: np.ndarray, h: float) -> np.ndarray:
     """Accelerations (n, 3) by gravity and forces, none of which leads farther in a step than float32 has room for."""
     with np.errstate(over="ignore"):
-        accelerations = gravity + forces / model.masses[:, None]
-        farthest = float(np.abs(accelerations).max(initial=0.0)) * h**2
-    if not farthest <= LARGEST:
-        raise InputError(
-            f"gravity and forces would move a vertex by {farthest:.3g} m in a time step of {h:g} s; positions must "
-            f"stay within {LARGEST:g} m, beyond which float32 overflows: shorten the step or weaken them"
-        )
-    return accelerations
+        pushed = forces / model.masses[:, None]
+        ways = [float(np.abs(a).max(initial=0.0)) * h**2 for a in (gravity, pushed)]
+    for what, way, most in zip(("gravity", "forces"), ways, (FARTHEST, LARGEST), strict=True):
+        if not way <= most:
+            raise InputError(
+                f"{what} would move a vertex by {way:.3g} m in a time step of {h:g} s; float32 positions have room for "
+                f"{most:g} m: shorten the step or weaken the {what}"
+            )
+    return gravity + pushed
