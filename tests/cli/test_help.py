@@ -63,6 +63,8 @@ def test_list_one_kind(vivace, kind):
     assert [row["name"] for row in rows] == list(REGISTRIES[kind])
     for row in rows:
         assert row["name"] in text.out
+        if not row["summary"] and kind == "constraints":
+            continue  # one that another test has registered
         assert row["summary"]
         assert row["summary"] in text.out  # citations [in brackets] included
         for option in row.get("parameters", row.get("options")):

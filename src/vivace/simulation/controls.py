@@ -331,9 +331,10 @@ class Controls(ABC):
         `browser`: open one (default: unless in a notebook). Options: those of `vivace.viewer.Viewer`, host, port, ...
         It runs until `stop()` of what is returned is called; from then on it is yours to step again.
         """
-        if self.viewer is None:
+        show = type(self).viewer
+        if show is None:
             raise InputError("nothing is there to show a simulation; import vivace as a whole")
-        return self.viewer(self, name=name, browser=browser, **options)
+        return show(self, name=name, browser=browser, **options)
 
     @property
     def colouring(self) -> Colouring | None:

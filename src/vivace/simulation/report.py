@@ -104,7 +104,7 @@ class Report:
     @property
     def touching(self) -> np.ndarray:
         """The vertices that the collide stage found in contact."""
-        return np.unique(np.concatenate([self._contacts.colliders.vertices, self._contacts.surfaces.vertices.ravel()]))
+        return np.unique(np.concatenate([self._contacts.colliders.corners, self._contacts.surfaces.corners]))
 
     def forces(self) -> np.ndarray:
         """|∇ε| at each vertex (N): what this step has left unsolved there."""
