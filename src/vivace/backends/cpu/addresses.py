@@ -59,7 +59,7 @@ put_long = _writer("put_long", ir.IntType(64), types.int64)
 
 @intrinsic
 def address_of(typingctx, table, slot):
-    """The address of the array in a slot of a phase's table (see `team`)."""
+    """The address of the array in a slot of a phase's table (see `arguments`)."""
 
     def codegen(context, builder, sig, args):
         slot = context.cast(builder, args[1], sig.args[1], types.intp)

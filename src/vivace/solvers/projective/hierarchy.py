@@ -23,7 +23,7 @@ SMALLEST_GAIN = 0.8  # a level must have fewer than this share of the unknowns a
 
 Progress = Callable[[str, int, int], None]
 
-# What PyAMG is asked for, by name. `benchmarks/multigrid.py --only coarsening` measures them against each other.
+# What PyAMG is asked for, by name.
 COARSENINGS: dict[str, dict] = {
     "energy": {"strength": ("symmetric", {"theta": 0.05}), "smooth": ("energy", {"degree": 1})},
     "smoothed": {"strength": ("symmetric", {"theta": 0.0}), "smooth": "jacobi"},

@@ -12,7 +12,7 @@ Both read the rows of L, so only one copy of the factor has to pass through the 
 The rows of a subtree of the elimination tree depend on no row outside it (forward) and on none outside it but its
 ancestors (backward): subtrees are tasks for different threads, and what is above them is one more task, done alone.
 
-The table of both: row_at (first run of a row), columns, lengths, value_at (first value of a row), values, ...
+What both read: row_at (first run of a row), columns, lengths, value_at (first value of a row), values, ...
 """
 
 from __future__ import annotations
