@@ -50,6 +50,7 @@ APPROVED, STOPPED, ENDED, COUNTERS = 0, LINE, 2 * LINE, 3 * LINE
 SMALLEST_CHUNK = 96  # below this many items a second thread costs more than it brings
 SMALL = 20_000  # items below which no helper is woken for merely copying them
 LONG_CHUNK = 512  # items that are worth a chunk of their own beyond one a thread
+NEVER = 2**62  # ns
 VALUE, THRESHOLD = 0, 1  # slots of the monitor: the plan stops when monitor[VALUE] <= monitor[THRESHOLD]
 
 
@@ -225,8 +226,8 @@ class Plan:
         if len(self._functions) == 0:
             return 0
         control = np.zeros(COUNTERS + LINE * (len(self._begins) + len(self._functions)), np.int64)
-        never, spent = np.iinfo(np.int64).max // 2, np.zeros(len(self._functions) + 1, np.int64)
-        deadlines = np.array([never if at is None else at for at in deadlines_ns], np.int64)
+        spent = np.zeros(len(self._functions) + 1, np.int64)
+        deadlines = np.array([NEVER if at is None else at for at in deadlines_ns], np.int64)
         work = (
             *(self.threads, control, self._functions, self._tables, self._every),
             *(self._pointers, self._begins, self._ends, spent, self._bounds, first),

@@ -5,6 +5,7 @@ Every sweeping solver uses this one layout, so comparisons between them compare 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -112,6 +113,7 @@ class Layout:
             self.contacts = ContactStage(*arrays, room, threads, remembers=remembers, graph=system.graph)
             self.local_phases += self.contacts.phases
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
+        self._copied: dict[str, tuple[tuple[np.ndarray, ...], Plan]] = {}
         _ = load_rows.address, store_rows.address  # compiled now, not inside the first step's budget
         with np.errstate(over="ignore"):  # a force on a vertex, with room for its neighbours'
             force = (16.0 * system.diagonal * np.abs(system.model.mesh.vertices).max()).astype(np.float32)
@@ -208,7 +210,7 @@ class Layout:
 
     def load(self, start: np.ndarray, constant: np.ndarray) -> None:
         """Bring the step's data into visiting order; q begins at `start`."""
-        Plan([self.loading(start, constant)], self._copy_threads).run()
+        self._copies("load", self.loading, start, constant).run()
         if self.contacts is not None:
             Plan(self.contacts.set_out(), 1).run()
 
@@ -217,7 +219,14 @@ class Layout:
         if self.contacts is not None:
             self.contacts.remember()
             Plan(self.contacts.keep_out(), 1).run()
-        Plan([self.storing(out)], self._copy_threads).run()
+        self._copies("store", self.storing, out).run()
+
+    def _copies(self, name: str, phase: Callable[..., Phase], *arrays: np.ndarray) -> Plan:
+        """The plan of a phase that copies, kept as long as the arrays are the same."""
+        kept = self._copied.get(name)
+        if kept is None or any(a is not b for a, b in zip(kept[0], arrays, strict=True)):
+            kept = self._copied[name] = arrays, Plan([phase(*arrays)], self._copy_threads)
+        return kept[1]
 
     def loading(self, start: np.ndarray, constant: np.ndarray) -> Phase:
         """The phase of `load`."""

@@ -56,31 +56,36 @@ def soft_modes(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     mesh, off, d = system.model.mesh, system.off, system.diagonal
     count, body = scipy.sparse.csgraph.connected_components(off, directed=False)
 
-    def add(values: np.ndarray, by: np.ndarray = body) -> np.ndarray:
-        return np.bincount(by, values, minlength=count)
-
-    weight = add(d)
-    x = mesh.vertices - np.column_stack([add(d * mesh.vertices[:, k]) / weight for k in range(3)])[body]
+    weight = _sums(d[:, None], body, count)
+    x = mesh.vertices - (_sums(d[:, None] * mesh.vertices, body, count) / weight).take(body, axis=0)
     size = np.zeros(count)
     np.maximum.at(size, body, np.abs(x).max(axis=1))
     size = 2.0 * np.maximum(size, 1e-300)
-    u = np.column_stack([np.ones(system.n), x / size[body, None]])
+    u = np.column_stack([np.ones(system.n), x / size.take(body)[:, None]])
     # Y u in differences: Σ_j Y_ij (u_j - u_i) + tie_i u_i, because the tie is far below the rounding of Y_ii.
     yu = off @ u - np.asarray(off.sum(axis=1)).reshape(-1, 1) * u + system.tie[:, None] * u
     yu[:, 0] = system.tie
+    i, k = np.array(list(combinations_with_replacement(range(4), 2))).T
     a, b = (np.empty((count, 4, 4)) for _ in range(2))
-    for i, k in combinations_with_replacement(range(4), 2):
-        a[:, i, k] = a[:, k, i] = add(u[:, k] * yu[:, i])
-        b[:, i, k] = b[:, k, i] = add(u[:, i] * d * u[:, k])
+    a[:, i, k] = a[:, k, i] = _sums(u[:, k] * yu[:, i], body, count)
+    b[:, i, k] = b[:, k, i] = _sums(u[:, i] * d[:, None] * u[:, k], body, count)
     lowest = _eigenvalues(a, b)
     shift = np.maximum(a[:, 0, 0] / b[:, 0, 0], NOISE)
     another = (lowest[:, 0] < 0.5 * shift) & (shift > 100 * NOISE)  # than the move as a whole is the softest
     shape = np.maximum(np.where(another, lowest[:, 0], lowest[:, 1]), NOISE)
-    ends = mesh.vertices[mesh.edges]
-    lengths, at = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1), body[mesh.edges[:, 0]]
-    mean = add(lengths, at) / np.maximum(np.bincount(at, minlength=count), 1)
+    tail, head = mesh.edges.T
+    way = mesh.vertices.take(tail, axis=0) - mesh.vertices.take(head, axis=0)
+    lengths, at = np.sqrt(np.einsum("ei,ei->e", way, way)), body.take(tail)
+    mean = np.bincount(at, lengths, minlength=count) / np.maximum(np.bincount(at, minlength=count), 1)
     alone = np.bincount(body, minlength=count) == 1  # a vertex without constraints has nothing to round
     return shift, shape, np.where(alone, 0.0, np.minimum(mean / size, 1.0))
+
+
+def _sums(values: np.ndarray, body: np.ndarray, count: int) -> np.ndarray:
+    """(count, k): sums of the rows of (n, k) values over each body."""
+    if count == 1:
+        return values.sum(axis=0)[None]
+    return np.column_stack([np.bincount(body, column, minlength=count) for column in values.T])
 
 
 def _eigenvalues(a: np.ndarray, b: np.ndarray) -> np.ndarray:
