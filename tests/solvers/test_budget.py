@@ -159,7 +159,7 @@ def test_options_as_text():
         "omega": 1.95,
         "ramp": 2.0,
         "refresh": 4,
-        "colouring_algorithm": "brooks-vizing",
+        "colouring_algorithm": "greedy-smallest-last",
         "balance": False,
     }
 

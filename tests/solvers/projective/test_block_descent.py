@@ -183,7 +183,7 @@ def test_options():
     assert options_of(BlockDescent) == {
         "omega": 1.0,
         "damping": 0.001,
-        "colouring_algorithm": "brooks-vizing",
+        "colouring_algorithm": "greedy-smallest-last",
         "balance": False,
     }
     for bad in ("damping=0", "damping=1.1", "damping=nan", "damping=much"):

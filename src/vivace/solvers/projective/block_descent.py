@@ -64,7 +64,7 @@ class BlockDescent(SweepingSolver):
 
     omega: float = 1.0
     damping: float = LEAST_DAMPING
-    colouring_algorithm: str = "brooks-vizing"
+    colouring_algorithm: str = "greedy-smallest-last"
     balance: bool = False
 
     name = "block-descent"

@@ -70,7 +70,7 @@ class Vivace(SweepingSolver, Corrector):
     omega: float = 1.95
     ramp: float = 2.0
     refresh: int = 4
-    colouring_algorithm: str = "brooks-vizing"
+    colouring_algorithm: str = "greedy-smallest-last"
     balance: bool = False
 
     name = "vivace"
