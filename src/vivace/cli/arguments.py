@@ -20,6 +20,7 @@ TARGET_HELP = (
 
 
 def add_target(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add the scene or file that a command works on, or several of them, and --set for its parameters."""
     if several:
         parser.add_argument("targets", metavar="TARGET", nargs="+", help=TARGET_HELP)
     else:
@@ -37,6 +38,7 @@ def add_target(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
 
 
 def add_common(parser: argparse.ArgumentParser, *, threads: bool = True) -> None:
+    """Add the options that most commands have."""
     if threads:
         parser.add_argument("--threads", type=positive_int, metavar="T", help="default: one for each core")
     parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of everything random (default 0)")
@@ -50,6 +52,7 @@ def substeps(text: str) -> int | str:
 
 
 def scene_of(arguments: argparse.Namespace) -> Scene:
+    """The scene that a command was asked for."""
     return _scene(arguments.target, dict(map(parameter, arguments.parameters)), arguments.seed)
 
 

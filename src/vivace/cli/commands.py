@@ -52,6 +52,7 @@ LISTS: dict[str, Callable[[], list[dict]]] = {
 
 
 def list_things(arguments: argparse.Namespace) -> None:
+    """Print what is registered: `vivace list`."""
     kinds = [arguments.what] if arguments.what else list(LISTS)
     found = {kind: LISTS[kind]() for kind in kinds}
     if arguments.json:
@@ -70,6 +71,7 @@ def list_things(arguments: argparse.Namespace) -> None:
 
 
 def run_scene(arguments: argparse.Namespace) -> None:
+    """Simulate a scene, print a summary and write a file of the run: `vivace run`."""
     target = as_path(arguments.out, "--out") if arguments.out else None
     if target is not None and target.suffix.lower() not in RUN_SUFFIXES:
         raise InputError(f"--out must end in one of {', '.join(RUN_SUFFIXES)}, not {target.name!r}")
@@ -142,6 +144,7 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
 
 
 def colour(arguments: argparse.Namespace) -> None:
+    """Colour the constraint graph of a scene, and print what each algorithm made of it: `vivace colour`."""
     scene = scene_of(arguments)
     names = list(COLOURINGS) if arguments.algorithm == "all" else [arguments.algorithm]
     for name in names:

@@ -36,6 +36,7 @@ EXAMPLES = """examples:
 
 
 def parser() -> argparse.ArgumentParser:
+    """The parser of the command line, with all commands."""
     top = argparse.ArgumentParser(
         prog="vivace",
         description="Soft bodies under a millisecond budget.",

@@ -54,8 +54,9 @@ class ColliderSearch:
         """Return the contacts of vertices that go from q to s, the same for any number of threads.
 
         Args:
-            q, s: (n, 4) float32 rows, in m: positions at the start of the step, and predicted ones. A vertex whose
-                positions are not finite has no contacts.
+            q: (n, 4) float32 rows, in m: positions at the start of the step. A vertex whose positions are not finite
+                has no contacts.
+            s: predicted positions, likewise.
             threads: None for one a core.
         """
         threads = check_threads(threads)

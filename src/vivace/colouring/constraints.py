@@ -48,9 +48,11 @@ class Corners:
         self.corners = corners[: self.pointers[-1]]
 
     def incidence(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each vertex the constraints at it: where its list begins, and all lists one after the other."""
         return kernels.incidence(self.pointers, self.corners, self.n)
 
     def lists(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Pointers and corners of the constraints, then those of `incidence`: what kernels take."""
         return self.pointers, self.corners, *self.incidence()
 
 
@@ -140,11 +142,15 @@ def colour_constraints(
 ) -> Colouring:
     """Colour constraints so that no two of one colour share a vertex that can move.
 
-    vertices    (m, k) whole numbers: constraint i touches vertices[i]. Or a list of such arrays with different k, whose
-                constraints are numbered one after the other. Where a row has fewer vertices, the rest is -1.
-    n           the number of vertices
-    algorithm   any of the registry, see COLOURINGS
-    free        (n,) False for vertices that never move: they make no constraint depend on another
+    Args:
+        vertices: (m, k) whole numbers: constraint i touches vertices[i]. Or a list of such arrays with different k,
+            whose constraints are numbered one after the other. Where a row has fewer vertices, the rest is -1.
+        n: the number of vertices.
+        algorithm: any of the registry, see COLOURINGS.
+        seed: a whole number from 0; algorithms without chance ignore it.
+        threads: 1 to 256; None for one a core.
+        free: (n,) False for vertices that never move: they make no constraint depend on another.
+        **options: the algorithm's own, see `options_of(name)`.
 
     The greedy algorithms take O(m k) memory, and n bits for each colour. The others, and their options, see the dual
     graph. Smallest-last keeps the bound of [fratarcangeli2013, Eq. 14], or an error says that it does not.

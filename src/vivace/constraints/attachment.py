@@ -41,6 +41,7 @@ class Weld:
 
     @staticmethod
     def prepare(rest):
+        """The operator A = [1, -1]: what lies between the two vertices."""
         return Prepared(operator=[[1.0, -1.0]])
 
 
@@ -50,6 +51,7 @@ class Attachment:
 
     @staticmethod
     def prepare(rest, weights=None):
+        """The operator A = [1, -u, -v, -w]: what lies between the vertex and its point (u, v, w) of the triangle."""
         if weights is None:
             shares = nearest_weights(rest[:, 0], rest[:, 1:])
         else:

@@ -60,18 +60,39 @@ class Role(enum.Enum):
 
 @dataclass(frozen=True)
 class Prepared:
-    """What `prepare` returns for m constraints at rest. `operator`: (m, r, k) or (r, k) for all; `measure`: (m,).
+    """What `prepare` returns for m constraints at rest.
 
-    Role.POSITION has no operator.
+    Attributes:
+        operator: A, (m, r, k), or (r, k) for all; None for Role.POSITION.
+        parameters: (m, number of parameters); None where there are none.
+        measure: (m,), or one for all: a length, an area, a volume, or 1. The weight is stiffness x measure.
     """
 
     operator: ArrayLike | None = None
     parameters: ArrayLike | None = None
-    measure: ArrayLike | float = 1.0  # w = stiffness x measure: a length, an area, a volume, or 1
+    measure: ArrayLike | float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class ConstraintType:
+    """What `@constraint` registers: all that solvers need to know of a type of constraint.
+
+    Attributes:
+        name: under which it is registered.
+        vertices: k, how many each constraint holds.
+        rows: r, how many vectors its operator measures.
+        parameters: names of the numbers that each constraint has of its own.
+        role: what solvers may do with it.
+        prepare: makes operators, parameters and weights of positions at rest.
+        project: writes the nearest point of its set; None where the role needs none.
+        kernel: a hand-written local pass, where the generated one is not fast enough.
+        unit: of the stiffness.
+        summary: the first line of its docstring.
+        options: names and defaults of what `prepare` takes besides the positions.
+        evaluate: Role.POSITION: evaluate(x, parameters, gradient) -> C.
+        gradients: a hand-written form for position based solvers.
+    """
+
     name: str
     vertices: int
     rows: int
@@ -126,13 +147,21 @@ def constraint(
 
     Then `model.constrain(name, vertices, stiffness, **options)` adds such constraints, in every solver. The head of
     `vivace.constraints.base` and docs/constraints.md tell what the two do; examples/own_constraint.py has an example.
-    `vertices`, `rows`: k and r of A_c. `parameters`: names of the numbers that `project` reads, one set a constraint.
-    `unit`: of the stiffness, for messages and listings. `project` may be left out for Role.QUADRATIC and Role.TARGET.
-    Role.POSITION has `evaluate(x, parameters, gradient)` instead, which returns C and writes its gradient (k, 3), and
-    no operator: rows = 0.
+    `project` may be left out for Role.QUADRATIC and Role.TARGET. Role.POSITION has `evaluate(x, parameters, gradient)`
+    instead, which returns C and writes its gradient (k, 3), and no operator: rows = 0.
 
-    `kernel` (a local pass) and `gradients` (rows in, C and rows out) are the same maths written out for speed, for the
-    built-in constraints. tests/constraints/test_one_source.py names each and holds it to `project` or `evaluate`.
+    `kernel` and `gradients` are the same maths written out for speed, for the built-in constraints.
+    tests/constraints/test_one_source.py names each and holds it to `project` or `evaluate`.
+
+    Args:
+        name: to register it under.
+        vertices: k of A_c, how many each constraint holds.
+        rows: r of A_c, how many vectors it measures.
+        parameters: names of the numbers that `project` reads, one set a constraint.
+        role: where the projection is computed.
+        kernel: a local pass.
+        gradients: rows in, C and rows out.
+        unit: of the stiffness, for messages and listings.
     """
     if not isinstance(role, Role):
         raise InputError(f"constraint {shown(name)}: its role is one of {', '.join(map(str, Role))}, not {shown(role)}")
@@ -172,7 +201,15 @@ def constraint(
 
 
 def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: ArrayLike, **options) -> ConstraintGroup:
-    """Check and prepare constraints of one registered type; `rest` are the rest positions of all vertices (n, 3)."""
+    """Check and prepare constraints of one registered type.
+
+    Args:
+        name: of the type.
+        rest: rest positions of all vertices (n, 3), m.
+        vertices: (m, k) numbers of the vertices of each constraint.
+        stiffness: one for all, or (m,).
+        **options: the type's own.
+    """
     kind = CONSTRAINTS[name]
     unknown = [key for key in options if key not in kind.options]
     if unknown:

@@ -86,6 +86,7 @@ class Hinge:
 
     @staticmethod
     def prepare(rest):
+        """The operator that measures how far a hinge is bent, and 3/A for the weight."""
         rows, area = coefficients(rest)
         return Prepared(operator=rows[:, None, :], measure=3.0 / area)
 
@@ -96,6 +97,7 @@ class CurvedHinge:
 
     @staticmethod
     def prepare(rest):
+        """The operator of `Hinge`, and the size of each hinge vector at rest."""
         rows, area = coefficients(rest)
         size = np.linalg.norm(np.einsum("mk,mkc->mc", rows, rest), axis=1)
         return Prepared(operator=rows[:, None, :], parameters=size[:, None], measure=3.0 / area)

@@ -11,4 +11,5 @@ class Pin:
 
     @staticmethod
     def prepare(rest, target=None):
+        """The operator A = [1], and `target`, where the vertex is held: where it is at rest, unless given."""
         return Prepared(operator=[[1.0]], parameters=rest[:, 0] if target is None else target)

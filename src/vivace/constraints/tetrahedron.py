@@ -39,11 +39,13 @@ class TetStrain:
 
     @staticmethod
     def prepare(rest):
+        """The operator that gives the deformation gradient F, and 2 V for the weight."""
         operator, volume = gradient_operator(rest)
         return Prepared(operator=operator, measure=2.0 * volume)
 
     @staticmethod
     def project(z, parameters, p):
+        """The rotation nearest to F."""
         nearest_rotation(z, p)
 
 
@@ -53,9 +55,11 @@ class TetVolume:
 
     @staticmethod
     def prepare(rest):
+        """The operator that gives the deformation gradient F, and V for the weight."""
         operator, volume = gradient_operator(rest)
         return Prepared(operator=operator, measure=volume)
 
     @staticmethod
     def project(z, parameters, p):
+        """The matrix of determinant 1 nearest to F: no change of volume."""
         nearest_unimodular(z, p)

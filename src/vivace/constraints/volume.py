@@ -42,6 +42,7 @@ class Volume:
 
     @staticmethod
     def prepare(rest, scale=1.0):
+        """The volume at rest times `scale`, and 1/V₀ for the weight."""
         if not is_number(scale) or scale <= 0:
             raise InputError(f"the scale of rest volumes must be finite and positive, not {shown(scale)}")
         _, size = gradient_operator(rest)
@@ -49,6 +50,7 @@ class Volume:
 
     @staticmethod
     def evaluate(x, parameters, gradient):
+        """C = V - V₀ at the positions x (4, 3); its gradient goes to `gradient`."""
         c, g0, g1, g2, g3 = value(edge(x, 1), edge(x, 2), edge(x, 3), parameters[0])
         put4(gradient, g0, g1, g2, g3)
         return c

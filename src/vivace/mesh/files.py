@@ -78,6 +78,10 @@ def save(mesh: Mesh, path: str | os.PathLike) -> None:
 
     A surface format gets the boundary of a body. STL and GLB keep seven digits, the others all. Groups are not kept.
     An existing file is replaced as a whole or left as it was.
+
+    Args:
+        mesh: what to write.
+        path: of the file; its suffix tells the format.
     """
     as_mesh(mesh)
     path = as_path(path)

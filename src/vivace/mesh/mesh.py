@@ -73,6 +73,14 @@ class Mesh:
     ) -> Mesh:
         """Check and build a surface.
 
+        Args:
+            vertices: (n, 3) positions at rest, in m.
+            triangles: (m, 3) vertex numbers, counter-clockwise from outside.
+            name: what to call the mesh in messages and plots.
+            groups: names of sets of vertices, and their numbers.
+            repair: remove what cannot be used, see below.
+            split: part sheets that meet at one edge, see below.
+
         With `repair`, triangles without area, duplicate triangles and vertices in no triangle are removed, and
         `repairs` says so; otherwise each is an InputError. So is an edge of more than two triangles, unless `split`
         parts the sheets that meet there: the flattest two stay one, the others get vertices of their own, which come
@@ -121,6 +129,13 @@ class Mesh:
     ) -> Mesh:
         """Check and build a tetrahedral body; its triangles are its boundary, facing out.
 
+        Args:
+            vertices: (n, 3) positions at rest, in m.
+            tets: (t, 4) vertex numbers.
+            name: what to call the mesh in messages and plots.
+            groups: names of sets of vertices, and their numbers.
+            repair: turn or remove what cannot be used, see below.
+
         With `repair`, tetrahedra that are inside out are turned, and duplicates and vertices in no tetrahedron are
         removed, and `repairs` says so; otherwise each is an InputError. A flat tetrahedron is always one.
         """
@@ -167,6 +182,13 @@ class Mesh:
         repair: bool = False,
     ) -> Mesh:
         """Check and build a wire: vertices joined by edges alone, such as a chain of springs.
+
+        Args:
+            vertices: (n, 3) positions at rest, in m.
+            edges: (k, 2) vertex numbers.
+            name: what to call the mesh in messages and plots.
+            groups: names of sets of vertices, and their numbers.
+            repair: remove what cannot be used, see below.
 
         With `repair`, duplicate edges and vertices on no edge are removed, and `repairs` says so.
         """

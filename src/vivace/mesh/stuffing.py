@@ -27,7 +27,8 @@ def stuff(inside: Implicit, lower: np.ndarray, upper: np.ndarray, spacing: float
 
     Args:
         inside: a continuous function, positive inside the shape.
-        lower, upper: corners of a box that holds the shape, in m.
+        lower: lowest corner of a box that holds the shape, in m.
+        upper: highest corner of it.
         spacing: edge of a lattice cell, in m.
     """
     points, tets = _lattice(np.asarray(lower, float), np.asarray(upper, float), spacing)

@@ -125,11 +125,12 @@ def save_animation(
 class Film:
     """Frames of a model, and all that is drawn with them. It can be pickled, for another process to draw it.
 
-    frames    (n, 3) each, at least one
-    h         seconds from one to the next
-    view      from where one looks, for a camera that is placed so that everything is seen; see `Camera.framing`
-    camera    instead of that one
-    settings  go into the files
+    Attributes:
+        frames: (n, 3) each, at least one.
+        h: seconds from one to the next.
+        view: from where one looks, for a camera that is placed so that everything is seen; see `Camera.framing`.
+        camera: instead of that one.
+        settings: go into the files.
     """
 
     frames: Sequence[NDArray] | NDArray

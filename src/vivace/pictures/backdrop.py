@@ -73,6 +73,7 @@ class Backdrop:
                 self._standing = self._covered(view.scenery.vertices, view.scenery.triangles)
 
     def paint(self, positions: NDArray) -> NDArray[np.uint8]:
+        """What is behind a body at `positions`: the ground with its shadow, and the background."""
         view = self._view
         if view.ground is None or not (len(view.triangles) or self._standing is not None):
             return self._plain

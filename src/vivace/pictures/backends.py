@@ -73,9 +73,11 @@ class View:
 
     @property
     def point_radius(self) -> float:
+        """The same for points: in metres at the target's distance."""
         return max(self.look.point_radius, 4 / self.size[1]) * self.camera.view_radius
 
     def vertices_needed(self) -> int:
+        """How many positions a frame must have at least for all that is drawn."""
         return 1 + max((int(a.max()) for a in (self.triangles, self.edges, self.points) if a.size), default=-1)
 
 

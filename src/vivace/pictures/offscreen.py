@@ -217,6 +217,7 @@ class PolyscopeRenderer(Renderer):
         ps.look_at_dir(camera.eye, camera.target, camera.up)
 
     def close(self) -> None:
+        """Remove what was drawn, unless another renderer has taken over."""
         if PolyscopeRenderer._owner is self:
             self._ps.remove_all_structures()
             PolyscopeRenderer._owner = None

@@ -89,6 +89,8 @@ class Standing:
 
 @RENDERERS.register("painter")
 class Painter(Renderer):
+    """Draws far triangles first and near ones over them, by Matplotlib's Agg: needs no graphics card."""
+
     def __init__(self, view: View):
         super().__init__(view)
         from matplotlib.backends.backend_agg import RendererAgg

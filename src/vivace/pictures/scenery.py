@@ -24,11 +24,12 @@ CUT = 1.0  # how far a piece of a plane reaches beyond the bodies, in their size
 class Scenery:
     """Made by `Scenery.of`.
 
-    vertices   (k, 3), one for each side of a crease
-    triangles  (m, 3), counter-clockwise from where they are seen
-    boxes      (c, 2, 3): lowest and highest corner of each thing with an end
-    ground     height of the ground (m), None where there is none
-    up         which way the height goes
+    Attributes:
+        vertices: (k, 3), one for each side of a crease.
+        triangles: (m, 3), counter-clockwise from where they are seen.
+        boxes: (c, 2, 3): lowest and highest corner of each thing with an end.
+        ground: height of the ground (m), None where there is none.
+        up: which way the height goes.
     """
 
     vertices: NDArray

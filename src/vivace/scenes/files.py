@@ -71,7 +71,12 @@ MESH_OPTIONS = LOADING | {"sew"}
 
 
 def load_scene(target: str | os.PathLike, /, **parameters) -> Scene:
-    """A scene from its name, a TOML file or a mesh file."""
+    """A scene from its name, a TOML file or a mesh file.
+
+    Args:
+        target: the name of a registered scene, or the path of a file.
+        **parameters: of a registered scene; of a mesh file the options of `vivace.mesh.load`, and `sew`.
+    """
     if isinstance(target, str) and target in SCENES:
         return make_scene(target, **parameters)
     path = as_path(target, "a scene")

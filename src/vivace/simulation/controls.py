@@ -284,11 +284,17 @@ class Controls(ABC):
     def grab(
         self, what: int | Sequence[int] | np.ndarray | tuple[ArrayLike, ArrayLike], target: ArrayLike | None = None
     ) -> int | tuple[int, ...] | None:
-        """Hold a vertex at `target` (3,) (default: where it is) from the next step on, as a pin that may move.
+        """Hold a vertex from the next step on, as a pin that may move.
 
-        `what`: the number of a vertex; a sequence of k numbers, with a `target` (k, 3); or a ray (origin, direction),
-        which takes the vertex it points at. Returns the vertex or the vertices, or None where the ray hits nothing.
-        Grab again to move them, which costs nothing; grab others to hold more.
+        Grab again to move it, which costs nothing; grab others to hold more.
+
+        Args:
+            what: the number of a vertex; a sequence of k numbers; or a ray (origin, direction), which takes the vertex
+                it points at.
+            target: where to hold it, (3,), or (k, 3) for k vertices, m; by default where it is.
+
+        Returns:
+            The vertex or the vertices, or None where the ray hits nothing.
         """
         found = chosen(what, self._motion.q, self.model.mesh)
         if found is None:
@@ -328,8 +334,12 @@ class Controls(ABC):
     def view(self, *, name: str = "simulation", browser: bool | None = None, **options) -> Any:
         """Show this simulation in the browser while it runs: look, grab, change. In a notebook the page is the result.
 
-        `browser`: open one (default: unless in a notebook). Options: those of `vivace.viewer.Viewer`, host, port, ...
         It runs until `stop()` of what is returned is called; from then on it is yours to step again.
+
+        Args:
+            name: what the page calls it.
+            browser: whether to open one; by default unless this is a notebook.
+            **options: those of `vivace.viewer.Viewer`: host, port, ...
         """
         show = type(self).viewer
         if show is None:

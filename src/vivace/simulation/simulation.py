@@ -41,21 +41,23 @@ class Simulation(Controls):
         report = sim.step()
         sim.positions
 
-    solver     a name, "name:option=value", "name(inner)", ("name", {options}) or a Solver
-    budget     a Budget, or a number of milliseconds
-    time_step  of a frame (s)
-    substeps   steps of equal length that a frame is made of: a number, or "auto", as many as the solver finds best for
-               the budget. More of them follow the motion more closely; the budget is the frame's
-    threads    default: one for each core. The result does not depend on it (with a budget of iterations)
-    seed       of the colouring
-    form       what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2]
-    guess      where solvers of projective dynamics start: "inertia", at the prediction, or "adaptive", without what the
-               last step did not let through of gravity and other forces [chen2024]: what lies then keeps still however
-               few and however many sweeps a step has, and what swings lags behind. For solvers that sweep over
-               vertices: under others cloth is stretched between what is held back and what is not
-    integrator "euler", implicit, or "bdf2", of second order in time: it follows motion more closely and damps less, and
-               cannot gain energy however short the solver's time is (see `integrators`). Not with "verlet"
-    trace      reports have the residual of every sweep (`Report.residuals`); may be switched at any time
+    Args:
+        model: what moves.
+        solver: a name, "name:option=value", "name(inner)", ("name", {options}) or a Solver.
+        budget: a Budget, or a number of milliseconds.
+        time_step: of a frame (s).
+        substeps: steps of equal length that a frame is made of: a number, or "auto", as many as the solver finds best
+            for the budget. More of them follow the motion more closely; the budget is the frame's.
+        threads: default: one for each core. The result does not depend on it (with a budget of iterations).
+        seed: of the colouring.
+        form: what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2].
+        guess: where solvers of projective dynamics start: "inertia", at the prediction, or "adaptive", without what the
+            last step did not let through of gravity and other forces [chen2024]: what lies then keeps still however few
+            and however many sweeps a step has, and what swings lags behind. For solvers that sweep over vertices: under
+            others cloth is stretched between what is held back and what is not.
+        integrator: "euler", implicit, or "bdf2", of second order in time: it follows motion more closely and damps
+            less, and cannot gain energy however short the solver's time is (see `integrators`). Not with "verlet".
+        trace: reports have the residual of every sweep (`Report.residuals`); may be switched at any time.
     """
 
     def __init__(
@@ -110,7 +112,7 @@ class Simulation(Controls):
     # --- the step -------------------------------------------------------------------------------------------------
 
     def step(self, budget: Budget | float | None = None) -> Report:
-        """Advance by one time step, in `substeps` equal parts."""
+        """Advance by one time step, in `substeps` equal parts; `budget`: for this step alone."""
         budget = self.budget if budget is None else as_budget(budget)
         clock, parts, last = StageClock(), [], self._grabs.targets
         if self._motion.bdf2 is not None:

@@ -49,6 +49,7 @@ class Target:
 
     @property
     def is_named(self) -> bool:
+        """Whether it is a registered scene, and not a file."""
         return self.name in SCENES
 
 
@@ -92,6 +93,7 @@ def name_of(solver: Solver) -> str:
 
 
 def check_solver(name: str, known: list[SolverChoice]) -> SolverChoice:
+    """The choice of that name; raises UnknownNameError where there is none."""
     for choice in known:
         if choice.name == name:
             return choice

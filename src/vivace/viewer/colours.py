@@ -1,9 +1,9 @@
 """Numbers to colour a body by: one byte a vertex.
 
-strain    the largest |l/l₀ - 1| of the edges at a vertex
-contact   1 for vertices that the collide stage found in contact
-residual  |∇ε| at a vertex (N): how far the solver stopped from this step's minimum
-graph     the number of the vertex's colour
+- `strain`: the largest |l/l₀ - 1| of the edges at a vertex.
+- `contact`: 1 for vertices that the collide stage found in contact.
+- `residual`: |∇ε| at a vertex (N): how far the solver stopped from this step's minimum.
+- `graph`: the number of the vertex's colour.
 """
 
 from __future__ import annotations

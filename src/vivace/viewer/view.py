@@ -31,11 +31,12 @@ class Viewer:
             print(viewer.url)
             viewer.wait()
 
-    host         where to listen; anything but loopback lets others on the network in, if they have the key
-    port         None: 8008, or the next that is free
-    also_known   other names under which a browser may call the server, when it is behind a proxy
-    precision    bits of a coordinate on the wire, 16 or 32
-    settings     of the session: solver, budget_ms, threads, seed, scene, sim
+    Args:
+        host: where to listen; anything but loopback lets others on the network in, if they have the key.
+        port: None: 8008, or the next that is free.
+        also_known: other names under which a browser may call the server, when it is behind a proxy.
+        precision: bits of a coordinate on the wire, 16 or 32.
+        settings: of the session: solver, budget_ms, threads, seed, scene, sim.
     """
 
     def __init__(

@@ -49,8 +49,9 @@ DROWNED = 1e-3  # of a diagonal entry: less than that under a pin is lost in its
 class Direct(CorrectingSolver, Corrector):
     """Projective dynamics with a prefactored sparse solve: exact, while the matrix stays.
 
-    low_rank  changed pins up to which the old factors are updated exactly (a back-substitution for every four);
-              beyond, they precondition conjugate gradients, or, inside lbfgs and chebyshev, are made anew
+    Attributes:
+        low_rank: changed pins up to which the old factors are updated exactly (a back-substitution for every four);
+            beyond, they precondition conjugate gradients, or, inside lbfgs and chebyshev, are made anew.
 
     Limitations: no constraints known by their value, no energy terms of a model's own, no contacts; solved well it
     hovers: cloth that should turn and fall stays behind; it factorises before the first step, never in the background,
@@ -76,6 +77,7 @@ class Direct(CorrectingSolver, Corrector):
         return self._factors.order
 
     def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
+        """Back-substitution, then the update of low rank for pins that have changed."""
         room, n = max(1, self.low_rank), layout.n
         self._diagonal = layout.system.diagonal[layout.order]
         self._rank, self._changed = np.zeros(1, np.int64), np.zeros(room, np.int32)
@@ -110,15 +112,18 @@ class Direct(CorrectingSolver, Corrector):
         return True
 
     def correction_note(self) -> str:
+        """What a user should know: whether the factors are still exact."""
         return "" if self.exact else f"{self._others} pins changed: the old factors precondition"
 
     # --- as a solver of its own -----------------------------------------------------------------------------------
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
+        """Conjugate gradients, which exact factors end after one step."""
         self._state, steps = conjugate_steps(layout, r, e)
         return [], steps
 
     def begin_correction(self) -> None:
+        """Tell conjugate gradients whether the factors are exact."""
         if hasattr(self, "_state"):
             self._state[EXACT] = float(self.exact)  # then the whole correction is taken, and nothing else computed
 

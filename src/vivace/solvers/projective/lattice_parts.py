@@ -23,6 +23,7 @@ class Part:
 
     @property
     def nodes(self) -> int:
+        """The number of lattice nodes."""
         return int(np.prod(self.cells + 1))
 
     @property
@@ -58,8 +59,14 @@ def axes_of(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cells_for(extents: np.ndarray, edge: float, most: int, limit: float) -> np.ndarray:
-    """Cells along each axis: as cubic as may be, `most` along the longest at most, none too small, and not too much
-    work."""
+    """Cells along each axis: as cubic as may be, none too small, and not too much work.
+
+    Args:
+        extents: of the part along its axes (m), longest first.
+        edge: mean distance to a neighbour (m).
+        most: cells along the longest axis.
+        limit: of `work`.
+    """
     for count in range(most, 0, -1):
         length = extents[0] / count
         if count > 1 and length < EDGES_PER_CELL * edge:
@@ -71,6 +78,7 @@ def cells_for(extents: np.ndarray, edge: float, most: int, limit: float) -> np.n
 
 
 def part_of(rest: np.ndarray, piece: np.ndarray, axes: np.ndarray, extents: np.ndarray, cells: np.ndarray) -> Part:
+    """A part from its vertices `piece`, its axes (dims, 3), its extents along them (m) and the cells along each."""
     along = rest[piece] @ axes.T
     length = extents / cells
     return Part(piece, (along - along.min(axis=0)) / length, cells)
