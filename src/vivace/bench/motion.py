@@ -7,7 +7,7 @@ makes the trajectories that others are measured against.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -147,7 +147,7 @@ def angular_momenta(model: Model, trajectory: Trajectory) -> np.ndarray:
     return found
 
 
-def _wide(trajectory: Trajectory):
+def _wide(trajectory: Trajectory) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Positions and velocities of each frame in float64."""
     for q, v in zip(trajectory.positions, trajectory.velocities, strict=True):
         yield q.astype(np.float64), v.astype(np.float64)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from ..checks import is_number, is_whole, read_value, shown
 from ..errors import InputError
@@ -79,7 +80,7 @@ def scenes_of(arguments: argparse.Namespace) -> list[Scene]:
     ]
 
 
-def _scene(target: str, parameters: dict, seed: int) -> Scene:
+def _scene(target: str, parameters: dict[str, Any], seed: int) -> Scene:
     if target in SCENES and "seed" in parameters_of(target):
         parameters.setdefault("seed", seed)
     return load_scene(target, **parameters)
@@ -99,12 +100,12 @@ def parameter(text: str) -> tuple[str, object]:
     return name.strip(), read_value(value)
 
 
-def _number(kind: Callable, test: Callable[[float], bool], wanted: str) -> Callable[[str], object]:
+def _number(kind: type[int] | type[float], test: Callable[[float], bool], wanted: str) -> Callable[[str], object]:
     is_kind = is_whole if kind is int else is_number
 
     def convert(text: str) -> object:
-        value = read_value(text)
-        if not is_kind(value) or not test(value):  # type: ignore[arg-type]
+        value: Any = read_value(text)
+        if not is_kind(value) or not test(value):
             raise argparse.ArgumentTypeError(f"must be {wanted}, not {shown(text)}")
         return kind(value)
 
@@ -117,7 +118,7 @@ positive = _number(float, lambda v: v > 0, "a positive number")
 share = _number(float, lambda v: 0 < v < 1, "a number between 0 and 1")
 
 
-def list_of(convert: Callable[[str], object]) -> Callable[[str], list]:
+def list_of(convert: Callable[[str], object]) -> Callable[[str], list[object]]:
     """Values separated by commas."""
     return lambda text: [convert(part.strip()) for part in text.split(",") if part.strip()]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 from rich.text import Text
 
@@ -28,7 +29,7 @@ def _first_line(thing: object) -> str:
 
 
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
-LISTS: dict[str, Callable[[], list[dict]]] = {
+LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "scenes": lambda: [{"name": n, "summary": summary_of(n), "parameters": parameters_of(n)} for n in SCENES],
     "solvers": lambda: [
         {"name": n, "summary": _first_line(cls), "options": options_of(cls), "limitations": limitations_of(cls)}
@@ -106,7 +107,7 @@ def run_scene(arguments: argparse.Namespace) -> None:
             err.print(f"note: {note}", markup=False, soft_wrap=True)
 
 
-def _show_run(result: run_bench.Run, summary: dict) -> None:
+def _show_run(result: run_bench.Run, summary: dict[str, Any]) -> None:
     sim = result.sim
     solver = sim.solver.name if sim.solver.used == sim.solver.name else f"{sim.solver.name} ({sim.solver.used})"
     show_table(

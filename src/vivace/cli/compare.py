@@ -286,7 +286,7 @@ def _scaled(value: object) -> float | None:
 
 def _show_convergence(title: str, curves: Sequence[Curve], measure: str) -> None:
     counts = sorted({curve.budget.iterations for curve in curves if curve.budget.iterations is not None})
-    lines: dict[str, list] = {}
+    lines: dict[str, list[str]] = {}
     for count in counts:
         for curve in curves:
             if curve.budget.iterations == count:

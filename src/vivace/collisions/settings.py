@@ -26,7 +26,7 @@ class Collisions:
         sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it is.
     """
 
-    colliders: tuple
+    colliders: tuple[Any, ...]
     thickness: float
     friction: tuple[float, float]
     itself: bool

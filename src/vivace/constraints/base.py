@@ -37,6 +37,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -99,13 +100,13 @@ class ConstraintType:
     parameters: tuple[str, ...]
     role: Role
     prepare: Callable[..., Prepared]
-    project: Callable | None
+    project: Callable[..., Any] | None
     kernel: phase_kernel | None  # a hand-written local pass, where the generated one is not fast enough
     unit: str
     summary: str
     options: Mapping[str, object] = field(default_factory=dict)
-    evaluate: Callable | None = None  # Role.POSITION: evaluate(x, parameters, gradient) -> C
-    gradients: Callable | None = None  # a hand-written form for position based solvers
+    evaluate: Callable[..., Any] | None = None  # Role.POSITION: evaluate(x, parameters, gradient) -> C
+    gradients: Callable[..., Any] | None = None  # a hand-written form for position based solvers
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,7 @@ def constraint(
     parameters: tuple[str, ...] = (),
     role: Role = Role.PROJECTED,
     kernel: phase_kernel | None = None,
-    gradients: Callable | None = None,
+    gradients: Callable[..., Any] | None = None,
     unit: str = "N/m",
 ) -> Callable[[type], type]:
     """Register a class with `prepare(rest, **options)` and `project(z, parameters, p)` under `name`.
@@ -200,7 +201,9 @@ def constraint(
     return add
 
 
-def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: ArrayLike, **options) -> ConstraintGroup:
+def make_group(
+    name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: ArrayLike, **options: Any
+) -> ConstraintGroup:
     """Check and prepare constraints of one registered type.
 
     Args:
@@ -287,7 +290,9 @@ def _try_value(kind: ConstraintType, x: np.ndarray, parameters: np.ndarray) -> N
         )
 
 
-def _prepared(kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options: dict) -> tuple[np.ndarray, ...]:
+def _prepared(
+    kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options: dict[str, Any]
+) -> tuple[np.ndarray, ...]:
     """Operators (m, r, k), parameters (m, count) and measures (m,), prepared block by block."""
     m = len(index)
     operator, parameters = np.empty((m, kind.rows, kind.vertices)), np.empty((m, len(kind.parameters)))

@@ -64,7 +64,7 @@ class Dihedral:
     """Keeps the angle between two triangles, E = k/2 · 3|e|²/(A₁+A₂) (θ - θ₀)²; position based solvers; k in N·m."""
 
     @staticmethod
-    def prepare(rest):
+    def prepare(rest: np.ndarray) -> Prepared:
         """The angle at rest, and 3 l²/A for the weight: l is the length of the edge, A the area of both triangles."""
         _, area = coefficients(rest)
         length = np.linalg.norm(rest[:, 1] - rest[:, 0], axis=1)

@@ -52,7 +52,7 @@ class Spring:
     """Keeps two vertices at their rest distance; stiffness in N/m."""
 
     @staticmethod
-    def prepare(rest, scale=1.0):
+    def prepare(rest: np.ndarray, scale: float = 1.0) -> Prepared:
         """The operator A = [1, -1], and rest lengths: those at rest times `scale`."""
         length = np.linalg.norm(rest[:, 0] - rest[:, 1], axis=1)
         if (length <= 0).any():

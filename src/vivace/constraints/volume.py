@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..backends.cpu.compiling import function, inlined
 from ..backends.cpu.vectors import cross, dot, edge, entry, like, plus, put4, times, xyz4
 from ..checks import is_number, shown
@@ -41,7 +43,7 @@ class Volume:
     """Keeps the volume of a tetrahedron, E = κ/2 (V - V₀)²/V₀; position based solvers; stiffness κ in Pa."""
 
     @staticmethod
-    def prepare(rest, scale=1.0):
+    def prepare(rest: np.ndarray, scale: float = 1.0) -> Prepared:
         """The volume at rest times `scale`, and 1/V₀ for the weight."""
         if not is_number(scale) or scale <= 0:
             raise InputError(f"the scale of rest volumes must be finite and positive, not {shown(scale)}")

@@ -85,4 +85,5 @@ class Pins(Term):
 
 
 def _squares(x: np.ndarray) -> np.ndarray:
-    return np.einsum("ic,ic->i", x, x)
+    squares: np.ndarray = np.einsum("ic,ic->i", x, x)
+    return squares

@@ -39,7 +39,8 @@ class Projected(Term):
 
     def offset(self, z: np.ndarray) -> np.ndarray:
         """z - p for stacked measures (m r, 3)."""
-        return z - project(self.group, z)
+        offset: np.ndarray = z - project(self.group, z)
+        return offset
 
     def energy(self, q: np.ndarray, frame: Frame | None) -> float:
         """Σ w/2 ‖A q - p‖², with the projections of these very positions."""

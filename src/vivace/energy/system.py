@@ -159,7 +159,7 @@ class System:
 
     def constant(self, frame: Frame) -> np.ndarray:
         """The part of b that no projection changes (n, 3)."""
-        b = self.inertia[:, None] * frame.s
+        b: np.ndarray = self.inertia[:, None] * frame.s
         if self.viscous:
             b += self.viscous * self._stiffness.times(frame.previous)
         for pins in self._pins:
@@ -207,7 +207,7 @@ class System:
             )
 
         def pull(x: np.ndarray) -> np.ndarray:
-            held = (self.inertia + self.pin_weight)[:, None] * x
+            held: np.ndarray = (self.inertia + self.pin_weight)[:, None] * x
             return held + self.viscous * self._stiffness.times(x) if self.viscous else held
 
         first = pull(start) - constant
@@ -222,5 +222,5 @@ class System:
         return evaluate
 
 
-def _same(mine: Sequence, theirs: Sequence) -> bool:
+def _same(mine: Sequence[object], theirs: Sequence[object]) -> bool:
     return len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))

@@ -94,7 +94,8 @@ def _delaunay(flat: np.ndarray) -> np.ndarray:
     a, b, c = (flat[triangles[:, k]] for k in range(3))
     area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
     triangles[area > 0] = triangles[area > 0][:, [0, 2, 1]]
-    return triangles[np.abs(area) > FLAT * measure.longest_edges(flat, triangles) ** 2]
+    kept: np.ndarray = triangles[np.abs(area) > FLAT * measure.longest_edges(flat, triangles) ** 2]
+    return kept
 
 
 def noodle(length: float = 1.0, width: float = 0.05, n: int = 60, *, across: int = 3, plane: str = "vertical") -> Mesh:

@@ -70,7 +70,7 @@ def _shifted(arrays: list[np.ndarray], offsets: np.ndarray) -> np.ndarray:
 
 def _each_once(parts: list[Mesh], of: Callable[[Mesh], np.ndarray]) -> list[np.ndarray]:
     """Return `of` every part, found once for all parts that share their element arrays."""
-    known: dict[tuple, np.ndarray] = {}
+    known: dict[tuple[object, ...], np.ndarray] = {}
     out = []
     for part in parts:
         arrays = part.triangles, part.tets, part.lines  # copies hold views of one array: its address is the same

@@ -126,7 +126,8 @@ def _trim(tets: np.ndarray, side: np.ndarray, cut_keys: np.ndarray, n: int) -> n
         return n + np.searchsorted(cut_keys, topology.edge_keys(np.column_stack([a, b])))
 
     def pick(inner: int, outer: int) -> np.ndarray:
-        return rank[(n_in == inner) & (n_out == outer)]
+        picked: np.ndarray = rank[(n_in == inner) & (n_out == outer)]
+        return picked
 
     out = [rank[(n_in > 0) & (n_out == 0)]]
     for outer in (1, 2, 3):

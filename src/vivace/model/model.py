@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import HEAVIEST, LARGEST, LIGHTEST, STRONGEST, as_list, check_within, is_number, real_array, shown
+from ..collisions.colliders import Collider
 from ..collisions.settings import Collisions, as_friction
 from ..constraints import ConstraintGroup, Role, make_group
 from ..deprecation import renamed_property
@@ -149,7 +151,7 @@ class Model:
         pins = [group.parameters for group in self.groups if group.kind.role is Role.TARGET]
         return np.concatenate(pins) if pins else np.zeros((0, 3))
 
-    def constrain(self, name: str, vertices: ArrayLike, stiffness: ArrayLike, **options) -> Model:
+    def constrain(self, name: str, vertices: ArrayLike, stiffness: ArrayLike, **options: Any) -> Model:
         """Add constraints of a registered type; `vivace list constraints` shows them.
 
         Args:
@@ -170,7 +172,7 @@ class Model:
 
     def collide(
         self,
-        colliders: Iterable = (),
+        colliders: Collider | Iterable[Collider] = (),
         *,
         thickness: float = 0.004,
         friction: float | tuple[float, float] = 0.3,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -107,11 +107,12 @@ class Renderer(ABC):
         rgb = None if colours is None else self._rgb(np.asarray(colours), len(where))
         return self._draw(where, rgb)
 
-    def _rgb(self, colours: NDArray, count: int) -> NDArray:
+    def _rgb(self, colours: NDArray[Any], count: int) -> NDArray[Any]:
         from .palette import label_colours, map_colours
 
         if colours.shape == (count, 3):
-            return np.clip(np.nan_to_num(colours.astype(float)), 0, 1)
+            rgb: NDArray[Any] = np.clip(np.nan_to_num(colours.astype(float)), 0, 1)
+            return rgb
         if colours.shape != (count,):
             raise InputError(f"colours must have the shape ({count}, 3) or ({count},), not {colours.shape}")
         if colours.dtype.kind in "iub":
@@ -119,7 +120,7 @@ class Renderer(ABC):
         return map_colours(colours, self.view.colour_map, self.view.colour_range)
 
     @abstractmethod
-    def _draw(self, positions: NDArray, rgb: NDArray | None) -> NDArray[np.uint8]:
+    def _draw(self, positions: NDArray[Any], rgb: NDArray[Any] | None) -> NDArray[np.uint8]:
         """Draw one checked frame."""
 
     def close(self) -> None:  # noqa: B027  most renderers have nothing to give back

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -43,11 +44,11 @@ class Scene:
     model: Model
     time_step: float
     start: np.ndarray | None = None
-    solver: str | tuple[str, dict] = "auto"
+    solver: str | tuple[str, dict[str, Any]] = "auto"
     budget: Budget = field(default_factory=lambda: Budget(ms=8.0))
     frames: int = 120
     view: tuple[float, float, float] = (0.55, 0.5, 1.0)
-    settings: dict = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
     tuned: dict[str, float] = field(default_factory=dict)
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
     guess: str = "inertia"
@@ -72,7 +73,7 @@ class Scene:
     def simulate(
         self,
         *,
-        solver: str | tuple[str, dict] | Solver | None = None,
+        solver: str | tuple[str, dict[str, Any]] | Solver | None = None,
         budget: Budget | float | None = None,
         threads: int | None = None,
         seed: int = 0,
@@ -113,7 +114,7 @@ class Scene:
 SCENES: Registry[Callable[..., Scene]] = Registry("scene")
 
 
-def make_scene(name: str, /, **parameters) -> Scene:
+def make_scene(name: str, /, **parameters: Any) -> Scene:
     """A registered scene with some of its parameters changed.
 
     Args:

@@ -153,7 +153,7 @@ class Controls(ABC):
         return self._solver
 
     @solver.setter
-    def solver(self, value: str | tuple[str, dict] | Solver) -> None:
+    def solver(self, value: str | tuple[str, dict[str, Any]] | Solver) -> None:
         self._solver = make_solver(value)
         self._after_ns = 0
         self._choose_substeps()
@@ -331,7 +331,7 @@ class Controls(ABC):
         if self._grabs.model is not self._model:
             self._adopt(self._grabs.model)
 
-    def view(self, *, name: str = "simulation", browser: bool | None = None, **options) -> Any:
+    def view(self, *, name: str = "simulation", browser: bool | None = None, **options: Any) -> Any:
         """Show this simulation in the browser while it runs: look, grab, change. In a notebook the page is the result.
 
         It runs until `stop()` of what is returned is called; from then on it is yours to step again.
@@ -372,4 +372,5 @@ def pulled(model: Model, gravity: np.ndarray, forces: np.ndarray, h: float) -> n
                 f"{what} would move a vertex by {way:.3g} m in a time step of {h:g} s; float32 positions have room for "
                 f"{most:g} m: shorten the step or weaken the {what}"
             )
-    return gravity + pushed
+    pull: np.ndarray = gravity + pushed
+    return pull

@@ -38,7 +38,8 @@ class Grabs:
 
     def place_of(self, vertex: int) -> np.ndarray:
         """Where a grabbed vertex is held."""
-        return self.targets[self._grabbed[vertex]]
+        place: np.ndarray = self.targets[self._grabbed[vertex]]
+        return place
 
     def grab(self, vertices: Sequence[int], places: np.ndarray) -> None:
         """Hold vertices at `places` (k, 3). `model` stays the same object unless one of them was free."""

@@ -113,7 +113,8 @@ class Report:
 
     def forces(self) -> np.ndarray:
         """|∇ε| at each vertex (N): what this step has left unsolved there."""
-        return np.linalg.norm(self._system.gradient(self.positions.astype(np.float64), self.frame), axis=1)
+        sizes: np.ndarray = np.linalg.norm(self._system.gradient(self.positions.astype(np.float64), self.frame), axis=1)
+        return sizes
 
     @cached_property
     def energy(self) -> float:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class Simulation(Controls):
         self,
         model: Model,
         *,
-        solver: str | tuple[str, dict] | Solver = "auto",
+        solver: str | tuple[str, dict[str, Any]] | Solver = "auto",
         budget: Budget | float = 8.0,
         time_step: float = 1 / 30,
         substeps: int | str = "auto",
@@ -95,15 +96,14 @@ class Simulation(Controls):
         self._grabs = Grabs(model)
         self._last_targets: tuple[np.ndarray, np.ndarray] | None = None  # pins at the end of the last step, and where
         self._seconds, self._from_frame = 0.0, 0  # simulated until the time step last changed, and the frame of that
-        self._together: tuple[tuple, np.ndarray, SubstepsPlan | None] | None = (
-            None  # the substeps of a frame as one plan
-        )
+        # the substeps of a frame as one plan, and what it was made for
+        self._together: tuple[tuple[object, ...], np.ndarray, SubstepsPlan | None] | None = None
         self._detector: Detector | None = None
         self._after_ns = 0  # what came after the last sweep took lately
         self._h, self._substeps = check_time_step(time_step), 1
         self._adopt(model)
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise InputError("a simulation cannot be copied or pickled; make a new one and assign its `state`")
 
     def __repr__(self) -> str:

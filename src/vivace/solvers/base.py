@@ -10,7 +10,7 @@ import inspect
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -282,7 +282,7 @@ def refuse_terms(model: Model, family: str) -> None:
         raise InputError(f"{family} cannot minimise the model's own energy term {name}; choose solver {able}")
 
 
-def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
+def make_solver(what: str | tuple[str, dict[str, Any]] | Solver) -> Solver:
     """A solver from its name, ("name", {options}), "name:option=value,...", "name(inner)..." or itself.
 
     "chebyshev(jacobi:omega=0.9):rho=0.999" is chebyshev with the options inner="jacobi:omega=0.9" and rho=0.999.
@@ -374,7 +374,7 @@ def _option(text: str) -> tuple[str, object]:
 
 def options_of(cls: type[Solver]) -> dict[str, object]:
     """Option names and defaults of a registered solver."""
-    items: tuple = fields(cls) if is_dataclass(cls) else ()
+    items: tuple[Field[Any], ...] = fields(cls) if is_dataclass(cls) else ()
     return {item.name: (item.default if item.default is not MISSING else None) for item in items}
 
 

@@ -78,7 +78,7 @@ def most_relaxation(name: str) -> float:
     return 1.0
 
 
-def with_relaxation(name: str, omega: float | None) -> tuple[str, dict]:
+def with_relaxation(name: str, omega: float | None) -> tuple[str, dict[str, Any]]:
     """What `make_solver` takes for a solver with that ω."""
     head, options = parse_solver(name)
     return head, options if omega is None else {**options, "omega": omega}

@@ -50,4 +50,5 @@ def values_of(colour_by: ColourBy, view: SimulationView, strain: np.ndarray) -> 
 
 
 def _scaled(share: np.ndarray) -> np.ndarray:
-    return (255 * np.clip(share, 0, 1) + 0.5).astype(np.uint8)
+    levels: np.ndarray = (255 * np.clip(share, 0, 1) + 0.5).astype(np.uint8)
+    return levels

@@ -25,7 +25,8 @@ class Hold:
     @property
     def targets(self) -> np.ndarray:
         """Where the held vertices are to be (k, 3), m."""
-        return self.target + self.offsets
+        targets: np.ndarray = self.target + self.offsets
+        return targets
 
 
 class Pointers:

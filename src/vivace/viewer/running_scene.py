@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -112,7 +113,7 @@ class RunningScene:
 
     # --- settings -------------------------------------------------------------------------------------------------
 
-    def _set(self, **values) -> None:
+    def _set(self, **values: Any) -> None:
         self.settings = replace(self.settings, **values)
 
     def set_budget_ms(self, value: float) -> None:

@@ -11,6 +11,8 @@ import webbrowser
 from collections.abc import Iterable
 from typing import Any
 
+from websockets.asyncio.server import Server as WebSocketServer
+
 from ..errors import InputError, VivaceError
 from ..scenes import Scene
 from ..simulation.simulation import Simulation
@@ -141,7 +143,7 @@ class Viewer:
             self._ready.set()
             await self._ending.wait()
 
-    async def _listen(self):
+    async def _listen(self) -> WebSocketServer:
         ports = [self._port] if self._port is not None else [*range(PORT, PORT + TRIES), 0]
         for port in ports:
             try:

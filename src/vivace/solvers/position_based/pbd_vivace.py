@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...backends.cpu.arguments import Phase
+from ...backends.cpu.arguments import Phase, phase_kernel
 from ...checks import is_number
 from ...collisions.contacts import Contacts
 from ...colouring import COLOURINGS, Colouring, colour, recolour_with
@@ -30,6 +30,9 @@ from .kernels.steps import apply_steps
 
 SPARE = 1.6  # on the overshoot at rest, for what deformation adds
 RAMP, RAMP_LENGTH = 2.0, 200  # iterations in which ω gets half-way; see `vivace` for why the first must be plain
+
+
+Visit = tuple[phase_kernel, dict[str, np.ndarray]]  # a kernel, and its arrays but the order of the vertices
 
 
 @SOLVERS.register("pbd-vivace")
@@ -92,7 +95,7 @@ class PbdVivace(PositionalSolver):
         """Σ (C + α λ)², vertex by vertex."""
         return [self._squares]
 
-    def _visit(self, item: Listed) -> tuple:
+    def _visit(self, item: Listed) -> Visit:
         """The kernel of a group, and its arrays but the order of the vertices."""
         k = item.group.kind.vertices
         used = np.ascontiguousarray(item.vertices.reshape(-1, k)[item.place])
@@ -108,7 +111,9 @@ class PbdVivace(PositionalSolver):
         """What all visits of a vertex share."""
         return {"moved": self._moved, "shares": self._shares, "weights": self._weights}
 
-    def _by_colour(self, colouring: Colouring, responses: np.ndarray, visits: list, more: list) -> list[Phase]:
+    def _by_colour(
+        self, colouring: Colouring, responses: np.ndarray, visits: list[Visit], more: list[Visit]
+    ) -> list[Phase]:
         self.colouring = colouring
         order, pointers = colouring.order(self._rank)
         self._shares[:] = 1.0 if self.plain else 1.0 / np.maximum(responses, 1.0)
@@ -181,12 +186,14 @@ def _largest_shares(operator: np.ndarray, w: np.ndarray) -> np.ndarray:
     s = np.einsum("mrk,mk,msk->mrs", operator, w, operator)
     size = np.einsum("mrr->m", s)
     s += (1e-9 * size + 1e-300)[:, None, None] * np.eye(s.shape[1])
-    return w * np.einsum("mrk,mrk->mk", operator, np.linalg.solve(s, operator))
+    shares: np.ndarray = w * np.einsum("mrk,mrk->mk", operator, np.linalg.solve(s, operator))
+    return shares
 
 
 def _shares(squares: np.ndarray) -> np.ndarray:
     sums = squares.sum(axis=1, keepdims=True)
-    return np.divide(squares, sums, out=np.zeros_like(squares), where=sums > 0)
+    shares: np.ndarray = np.divide(squares, sums, out=np.zeros_like(squares), where=sums > 0)
+    return shares
 
 
 def _gradients_at_rest(group: ConstraintGroup, rest: np.ndarray) -> np.ndarray | None:

@@ -147,7 +147,7 @@ class Factors:
         lower.sort_indices()
         inner = self._cut(lower)
         lower = sp.csc_array(lower[inner][:, inner])
-        self.order = np.argsort(lu.perm_c)[inner].astype(np.int32)
+        self.order: np.ndarray = np.argsort(lu.perm_c)[inner].astype(np.int32)
         self.n, self.entries = len(self.order), lower.nnz
         self._inverse = (1.0 / lu.U.diagonal()[inner]).astype(np.float32)
         self._rows = _as_runs(sp.csr_array(lower))
@@ -156,6 +156,7 @@ class Factors:
         """Cut the elimination tree into tasks, as two threads would be through with them first; returns their order."""
         parent = elimination_tree(lower.indptr, lower.indices)
         work = np.diff(lower.indptr) + np.bincount(lower.indices, minlength=lower.shape[0]) + 4.0
+        found: np.ndarray
         best = np.inf
         for share in SHARES:
             order, task_at = subtree_tasks(parent, work, share)

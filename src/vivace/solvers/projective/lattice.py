@@ -30,8 +30,8 @@ from ...errors import InputError
 from ..base import SOLVERS, Deadline, Outcome
 from .correcting import PRESSED
 from .hierarchy import transfer_of
+from .kernels.acceleration import BLOCK
 from .kernels.lattice import (
-    BLOCK,
     REJECTIONS,
     STATE_SIZE,
     judge_lattice,
