@@ -116,8 +116,10 @@ def sphere(options: Options) -> Iterator[Row]:
 
 
 def drag(options: Options) -> Iterator[Row]:
-    """Live at 8 ms: a corner of the cloth on its table is dragged outwards at 2 m/s, or flung over the table at 3 m/s,
-    and let go."""
+    """Live at 8 ms: a corner of the cloth on its table is pulled, and let go.
+
+    It is dragged outwards at 2 m/s, or flung over the table at 3 m/s.
+    """
     scene = make_scene("tablecloth", resolution=options.resolution, table=True)
     corner, h = 0, scene.time_step
     far = np.array([0.5, TOP, 0.5])

@@ -123,8 +123,11 @@ def _with_pins(frozen: Frozen, count: int, seed: int) -> Frozen:
 
 
 def big(armadillo: str | None) -> Rows:
-    """A tetrahedral body of 100K vertices. Its minimum: our own solver after 400 iterations (a factorisation for
-    the float64 reference would take minutes and gigabytes)."""
+    """A tetrahedral body of 100K vertices.
+
+    Its minimum: our own solver after 400 iterations (a factorisation for the float64 reference would take minutes and
+    gigabytes).
+    """
     scene = make_scene("armadillo", resolution=BIG_RESOLUTION)
     sim = scene.simulate(solver="lbfgs(multigrid)")
     for _ in range(FRAME):

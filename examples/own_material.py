@@ -16,15 +16,11 @@ from vivace.constraints import make_group
 @vv.MATERIALS.register("net")
 @dataclass(frozen=True)
 class Net:
-    """Threads along the sides of a grid.
+    """Threads along the sides of a grid."""
 
-    knot          mass of each vertex (kg)
-    across, down  stiffness of each thread (N/m)
-    """
-
-    knot: float = 0.01
-    across: float = 20.0
-    down: float = 100.0
+    knot: float = 0.01  # mass of each vertex (kg)
+    across: float = 20.0  # stiffness of each thread from side to side (N/m)
+    down: float = 100.0  # and of each from top to bottom
 
     def masses(self, mesh):
         return np.full(mesh.n_vertices, self.knot)

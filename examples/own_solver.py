@@ -19,12 +19,10 @@ import vivace as vv
 class ScipyDirect(vv.Solver):
     """Projective dynamics by SciPy's factorisation of Y.
 
-    length  share of the step that is taken, (0, 2): an option, "scipy-direct:length=0.5"
-
     Limitations: no contacts, no constraints known by their value; it hovers, as all do that invert Y.
     """
 
-    length: float = 1.0
+    length: float = 1.0  # share of the step that is taken, (0, 2): an option, "scipy-direct:length=0.5"
     name = "scipy-direct"
 
     def prepare(self, system, *, threads, seed):

@@ -107,6 +107,7 @@ export interface SolverChoice {
   most_relaxation: number | null;
 }
 
+/** A scene that the page offers. */
 export interface SceneChoice {
   name: string;
   summary: string;
@@ -153,6 +154,7 @@ export interface ArraySpec {
   length: number;
 }
 
+/** From where the page looks: positions (m) and the vertical angle of view. */
 export interface CameraView {
   eye: number[];
   target: number[];

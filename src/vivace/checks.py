@@ -88,7 +88,7 @@ def check_flag(name: str, value: object) -> bool:
     return bool(value)
 
 
-def as_list(what: str, value: Any) -> list:
+def as_list(what: str, value: Any) -> list[Any]:
     """Several things, in whatever they come."""
     try:
         return list(value)
@@ -112,11 +112,11 @@ def check_time_step(h: object) -> float:
     return float(h)  # type: ignore[arg-type]
 
 
-def check_seed(seed: object) -> int:
+def check_seed(seed: Any) -> int:
     """A seed: any whole number from 0 to 2^63 - 1."""
-    if not is_whole(seed) or not 0 <= seed < 2**63:  # type: ignore[operator]
+    if not is_whole(seed) or not 0 <= seed < 2**63:
         raise InputError(f"the seed must be a whole number from 0 to 2^63 - 1, not {shown(seed)}")
-    return int(seed)  # type: ignore[call-overload]
+    return int(seed)
 
 
 def read_value(text: str) -> object:

@@ -19,7 +19,7 @@ def warn(old: str, new: str) -> None:
     warnings.warn(f"{old} is now {new}; the old name goes with the next release", DeprecationWarning, stacklevel=3)
 
 
-def renamed(old: str, new: Callable, name: str) -> Any:
+def renamed(old: str, new: Callable[..., Any], name: str) -> Any:
     """A function or method under its old name; `name`: the new one."""
 
     @wraps(new)

@@ -22,7 +22,7 @@ LONGEST_STEM = 120  # bytes of the target's stem in a temporary name: file syste
 
 
 @contextmanager
-def replacing(path: str | os.PathLike) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path` with the same suffix; rename it into place if the block succeeds.
 
     Folders on the way are made. An error inside the block removes the temporary file and leaves `path` untouched.
@@ -65,7 +65,7 @@ def writing(path: Path) -> Iterator[Path]:
         raise FileError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
 
 
-def write_text(path: str | os.PathLike, text: str) -> None:
+def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` to `path` as UTF-8, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .checks import shown
 from .errors import InputError, UnknownNameError
@@ -46,7 +46,7 @@ class Registry(Mapping[str, T], Generic[T]):
         except (KeyError, TypeError):
             raise UnknownNameError(self.kind, name if isinstance(name, str) else shown(name), self._things) from None
 
-    def get(self, name: object, default=None):
+    def get(self, name: object, default: Any = None) -> Any:
         """The thing of that name, or `default`."""
         return self._things[name] if isinstance(name, str) and name in self._things else default
 

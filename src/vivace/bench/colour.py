@@ -15,11 +15,14 @@ from .statistics import median, percentile
 
 @dataclass(frozen=True, eq=False)
 class Timing:
+    """How long an algorithm took over a graph, each time it ran, and whether its colouring is valid."""
+
     colouring: Colouring
     ms: list[float]
     valid: bool
 
     def row(self) -> dict[str, object]:
+        """What tables and files show of it, by name."""
         c = self.colouring
         return {
             "algorithm": c.algorithm,

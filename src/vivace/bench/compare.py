@@ -28,12 +28,14 @@ MEASURES = {"energy": "relative error", "gradient": "gradient norm ÷ first gues
 class Curve:
     """One solver under one budget: how far from the minimum it stopped.
 
-    mode       "live": its own simulation, measured at some frames; "frame": one frame, from the same state each time
-    frames     the frame of each error; the same one over and over in mode "frame"
-    errors     relative error of the energy; infinite where the state was not finite, NaN where there is nothing to tell
-    gradients  norm of ∇ε relative to that at the first guess
-    sweeps     of every step, measured or not
-    ms         likewise
+    Attributes:
+        mode: "live": its own simulation, measured at some frames; "frame": one frame, from the same state each time.
+        frames: the frame of each error; the same one over and over in mode "frame".
+        errors: relative error of the energy; infinite where the state was not finite, NaN where there is nothing to
+            tell.
+        gradients: norm of ∇ε relative to that at the first guess.
+        sweeps: of every step, measured or not.
+        ms: likewise.
     """
 
     scene: str
@@ -165,6 +167,7 @@ def check_comparison(
 
 
 def budget_label(budget: Budget) -> str:
+    """A budget in words, for tables and plots."""
     return f"{budget.ms:g} ms" if budget.ms is not None else f"{budget.iterations} sweeps"
 
 

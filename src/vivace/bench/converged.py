@@ -141,9 +141,10 @@ def many_rounds(scene: Scene, frames: int, *, steps: int = 1, progress: Progress
 class References:
     """What runs of one scene are measured against: each trajectory is made once, when the first run needs it.
 
-    fine   also against steps of about FINE, as far as the last of `times`
-    times  seconds at which distances are told
-    newton whether converged trajectories are Newton's; default: up to MOST_NEWTON vertices
+    Args:
+        fine: also against steps of about FINE, as far as the last of `times`.
+        times: seconds at which distances are told.
+        newton: whether converged trajectories are Newton's; default: up to MOST_NEWTON vertices.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ makes the trajectories that others are measured against.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -52,11 +52,12 @@ def stretch(model: Model, q: np.ndarray) -> Stretch | None:
 class Trajectory:
     """Where a body was after each frame; frame 0 is the start.
 
-    positions   (f + 1, n, 3) float32, m
-    velocities  (f + 1, n, 3) float32, m/s: of the last step of each frame
-    time_step   seconds from frame to frame
-    steps       the time steps (substeps) that made each frame
-    settings    what made it, for the record
+    Attributes:
+        positions: (f + 1, n, 3) float32, m.
+        velocities: (f + 1, n, 3) float32, m/s: of the last step of each frame.
+        time_step: seconds from frame to frame.
+        steps: the time steps (substeps) that made each frame.
+        settings: what made it, for the record.
     """
 
     positions: np.ndarray
@@ -94,6 +95,7 @@ class Trajectory:
 
 
 def step_label(h: float) -> str:
+    """A time step in words, for tables and plots."""
     return f"h = {h * 1e3:.3g} ms"
 
 
@@ -145,7 +147,7 @@ def angular_momenta(model: Model, trajectory: Trajectory) -> np.ndarray:
     return found
 
 
-def _wide(trajectory: Trajectory):
+def _wide(trajectory: Trajectory) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Positions and velocities of each frame in float64."""
     for q, v in zip(trajectory.positions, trajectory.velocities, strict=True):
         yield q.astype(np.float64), v.astype(np.float64)
@@ -155,14 +157,17 @@ def _wide(trajectory: Trajectory):
 class Motion:
     """A run beside its references, frame by frame from the start on.
 
-    distance   RMS metres from the trajectory converged at the run's own step
-    fine       RMS metres from the converged trajectory of small steps, as far as that goes; None if there is none
-    low, reference_low        height (m) of the vertex that is lowest when the reference ends
-    energy, reference_energy  kinetic, elastic and gravitational (J)
-    stretch    mean, RMS and largest of the last third of the frames; None of a body without springs
-    substeps   of a frame, the median over the run
-    reference  in words
-    asked      the times (s) at which distances are told
+    Attributes:
+        distance: RMS metres from the trajectory converged at the run's own step.
+        fine: RMS metres from the converged trajectory of small steps, as far as that goes; None if there is none.
+        low: height (m) of the vertex that is lowest when the reference ends.
+        reference_low: the same of the reference.
+        energy: kinetic, elastic and gravitational (J).
+        reference_energy: the same of the reference.
+        stretch: mean, RMS and largest of the last third of the frames; None of a body without springs.
+        substeps: of a frame, the median over the run.
+        reference: in words.
+        asked: the times (s) at which distances are told.
     """
 
     times: np.ndarray

@@ -52,6 +52,7 @@ class Printed(NamedTuple):
     fps: tuple[float, float, float]
 
     def row(self) -> dict[str, object]:
+        """What the paper prints of a scene, by name."""
         pairs = zip(TYPES, self.constraints, self.colours, strict=True)
         fps = zip(("cpu_st", "cpu_mt", "gpu"), self.fps, strict=True)
         counted = {kind: {"constraints": count, "colours": colours} for kind, count, colours in pairs if count}
@@ -77,6 +78,7 @@ class Timed:
     finite: bool = True
 
     def row(self, serial: Timed) -> dict[str, object]:
+        """What tables and files show of the run, by name; `serial`: the run that speed-ups are told against."""
         times = {f"fps_p{share}": 1e3 / _share(self.ms, 100 - share) for share in (10, 90)}
         speed_up = np.array(serial.ms) / np.array(self.ms)
         return {
@@ -255,8 +257,9 @@ def cold_start_s(name: str, scale: float, threads: int) -> float:
 class Pass:
     """One pass over all colours of a type, and copies of as many bytes: milliseconds, measured in turns.
 
-    copy       everything that the pass reads and writes, a row of positions for each corner of each constraint
-    copy_once  the same with every row once, as if all corners but the first of a vertex were found in a cache
+    Attributes:
+        copy: everything that the pass reads and writes, a row of positions for each corner of each constraint.
+        copy_once: the same with every row once, as if all corners but the first of a vertex were found in a cache.
     """
 
     scene: str
@@ -271,6 +274,7 @@ class Pass:
     copy_once_ms: np.ndarray
 
     def row(self) -> dict[str, object]:
+        """What tables and files show of the pass, by name."""
         plain = ("scene", "kind", "threads", "constraints", "colours", "bytes_read", "bytes_written")
         return {
             **{name: getattr(self, name) for name in plain},

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -128,7 +129,7 @@ class Run:
 def run(
     scene: Scene,
     *,
-    solver: str | tuple[str, dict] | Solver | None = None,
+    solver: str | tuple[str, dict[str, Any]] | Solver | None = None,
     budget: Budget | None = None,
     frames: int | None = None,
     threads: int | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,9 @@ FRAME_FILES = ("errors.csv", "convergence.csv", "convergence.png", "summary.png"
 FLOORS = {"live": 10 * 1e-5, "frame": 10 * ACCURACY}  # finer differences of energy the references do not tell
 
 
-def write_study(folder: Path, curves: Sequence[Curve], settings: Mapping, *, measure: str = "energy") -> list[Path]:
+def write_study(
+    folder: Path, curves: Sequence[Curve], settings: Mapping[str, Any], *, measure: str = "energy"
+) -> list[Path]:
     """Write LIVE_FILES (and MOTION_FILES) or FRAME_FILES, whichever the curves are; plots show errors by `measure`."""
     frozen = curves[0].mode == "frame"
     record = {"settings": settings, "rows": [curve.row() for curve in curves]}
@@ -115,10 +118,10 @@ def _motion(curves: Sequence[Curve]) -> list[list[Panel]]:
     return rows
 
 
-def _draw_animation(path: Path, curves: Sequence[Curve], measure: str, settings: Mapping) -> None:
+def _draw_animation(path: Path, curves: Sequence[Curve], measure: str, settings: Mapping[str, Any]) -> None:
     """A panel for each scene and budget; with several scenes, a row for each."""
     scenes = _by_scene(curves)
-    panels: dict[str, dict[str, tuple]] = {}
+    panels: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
     for curve in curves:
         title = f"{curve.label} a frame" if len(scenes) == 1 else f"{curve.scene}, {curve.label} a frame"
         panels.setdefault(title, {})[curve.solver] = (curve.times, curve.measured(measure))

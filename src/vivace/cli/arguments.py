@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from ..checks import is_number, is_whole, read_value, shown
 from ..errors import InputError
@@ -20,6 +21,7 @@ TARGET_HELP = (
 
 
 def add_target(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add the scene or file that a command works on, or several of them, and --set for its parameters."""
     if several:
         parser.add_argument("targets", metavar="TARGET", nargs="+", help=TARGET_HELP)
     else:
@@ -37,6 +39,7 @@ def add_target(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
 
 
 def add_common(parser: argparse.ArgumentParser, *, threads: bool = True) -> None:
+    """Add the options that most commands have."""
     if threads:
         parser.add_argument("--threads", type=positive_int, metavar="T", help="default: one for each core")
     parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of everything random (default 0)")
@@ -50,6 +53,7 @@ def substeps(text: str) -> int | str:
 
 
 def scene_of(arguments: argparse.Namespace) -> Scene:
+    """The scene that a command was asked for."""
     return _scene(arguments.target, dict(map(parameter, arguments.parameters)), arguments.seed)
 
 
@@ -76,7 +80,7 @@ def scenes_of(arguments: argparse.Namespace) -> list[Scene]:
     ]
 
 
-def _scene(target: str, parameters: dict, seed: int) -> Scene:
+def _scene(target: str, parameters: dict[str, Any], seed: int) -> Scene:
     if target in SCENES and "seed" in parameters_of(target):
         parameters.setdefault("seed", seed)
     return load_scene(target, **parameters)
@@ -96,12 +100,12 @@ def parameter(text: str) -> tuple[str, object]:
     return name.strip(), read_value(value)
 
 
-def _number(kind: Callable, test: Callable[[float], bool], wanted: str) -> Callable[[str], object]:
+def _number(kind: type[int] | type[float], test: Callable[[float], bool], wanted: str) -> Callable[[str], object]:
     is_kind = is_whole if kind is int else is_number
 
     def convert(text: str) -> object:
-        value = read_value(text)
-        if not is_kind(value) or not test(value):  # type: ignore[arg-type]
+        value: Any = read_value(text)
+        if not is_kind(value) or not test(value):
             raise argparse.ArgumentTypeError(f"must be {wanted}, not {shown(text)}")
         return kind(value)
 
@@ -114,7 +118,7 @@ positive = _number(float, lambda v: v > 0, "a positive number")
 share = _number(float, lambda v: 0 < v < 1, "a number between 0 and 1")
 
 
-def list_of(convert: Callable[[str], object]) -> Callable[[str], list]:
+def list_of(convert: Callable[[str], object]) -> Callable[[str], list[object]]:
     """Values separated by commas."""
     return lambda text: [convert(part.strip()) for part in text.split(",") if part.strip()]
 

@@ -41,6 +41,7 @@ PAPERS_MACHINES = {"cpu_st": "paper: cpu, 1 core", "cpu_mt": "paper: cpu, 12 cor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `vivace bench`."""
     parser.add_argument("what", choices=["sweep", "pbd"], help="what to time")
     parser.add_argument("--threads", type=list_of(positive_int), metavar="1,2", help="default: 1 and all")
     parser.add_argument("--no-cold-start", action="store_true", help="skip the runs in new processes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 from rich.text import Text
 
@@ -28,7 +29,7 @@ def _first_line(thing: object) -> str:
 
 
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
-LISTS: dict[str, Callable[[], list[dict]]] = {
+LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "scenes": lambda: [{"name": n, "summary": summary_of(n), "parameters": parameters_of(n)} for n in SCENES],
     "solvers": lambda: [
         {"name": n, "summary": _first_line(cls), "options": options_of(cls), "limitations": limitations_of(cls)}
@@ -52,6 +53,7 @@ LISTS: dict[str, Callable[[], list[dict]]] = {
 
 
 def list_things(arguments: argparse.Namespace) -> None:
+    """Print what is registered: `vivace list`."""
     kinds = [arguments.what] if arguments.what else list(LISTS)
     found = {kind: LISTS[kind]() for kind in kinds}
     if arguments.json:
@@ -70,6 +72,7 @@ def list_things(arguments: argparse.Namespace) -> None:
 
 
 def run_scene(arguments: argparse.Namespace) -> None:
+    """Simulate a scene, print a summary and write a file of the run: `vivace run`."""
     target = as_path(arguments.out, "--out") if arguments.out else None
     if target is not None and target.suffix.lower() not in RUN_SUFFIXES:
         raise InputError(f"--out must end in one of {', '.join(RUN_SUFFIXES)}, not {target.name!r}")
@@ -104,7 +107,7 @@ def run_scene(arguments: argparse.Namespace) -> None:
             err.print(f"note: {note}", markup=False, soft_wrap=True)
 
 
-def _show_run(result: run_bench.Run, summary: dict) -> None:
+def _show_run(result: run_bench.Run, summary: dict[str, Any]) -> None:
     sim = result.sim
     solver = sim.solver.name if sim.solver.used == sim.solver.name else f"{sim.solver.name} ({sim.solver.used})"
     show_table(
@@ -142,6 +145,7 @@ def _show_run(result: run_bench.Run, summary: dict) -> None:
 
 
 def colour(arguments: argparse.Namespace) -> None:
+    """Colour the constraint graph of a scene, and print what each algorithm made of it: `vivace colour`."""
     scene = scene_of(arguments)
     names = list(COLOURINGS) if arguments.algorithm == "all" else [arguments.algorithm]
     for name in names:

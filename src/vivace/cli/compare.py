@@ -80,6 +80,7 @@ convergence.csv and convergence.png (--frame)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `vivace compare`."""
     add_target(parser, several=True)
     parser.add_argument(
         "--solvers",
@@ -124,6 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def compare_solvers(arguments: argparse.Namespace) -> None:
+    """Run solvers beside each other, print tables and write a study: `vivace compare`."""
     _settle(arguments)
     scenes = scenes_of(arguments)
     check_comparison(arguments.solvers, arguments.budgets_ms, arguments.iterations)
@@ -284,7 +286,7 @@ def _scaled(value: object) -> float | None:
 
 def _show_convergence(title: str, curves: Sequence[Curve], measure: str) -> None:
     counts = sorted({curve.budget.iterations for curve in curves if curve.budget.iterations is not None})
-    lines: dict[str, list] = {}
+    lines: dict[str, list[str]] = {}
     for count in counts:
         for curve in curves:
             if curve.budget.iterations == count:

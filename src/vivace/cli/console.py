@@ -47,6 +47,7 @@ def progress(quiet: bool = False) -> Iterator[Callable[[str, int, int | None], N
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table; columns but the first are numbers, and stand to the right."""
     if not out.is_terminal:
         out.width = max(out.width, 160)  # a file is as wide as its tables
     table = Table(title=Text(title), title_justify="left")
@@ -58,6 +59,7 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[objec
 
 
 def show_json(value: object) -> None:
+    """Print a value as JSON; numbers that JSON does not have, such as infinity, become null."""
     print(json.dumps(_plain(value), indent=2, allow_nan=False))
 
 

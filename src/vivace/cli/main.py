@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .._version import __version__
 from ..errors import VivaceError
@@ -36,6 +36,7 @@ EXAMPLES = """examples:
 
 
 def parser() -> argparse.ArgumentParser:
+    """The parser of the command line, with all commands."""
     top = argparse.ArgumentParser(
         prog="vivace",
         description="Soft bodies under a millisecond budget.",
@@ -45,7 +46,9 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"vivace {__version__}")
     subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    def command(name: str, summary: str, details: str, call) -> argparse.ArgumentParser:
+    def command(
+        name: str, summary: str, details: str, call: Callable[[argparse.Namespace], None]
+    ) -> argparse.ArgumentParser:
         sub = subparsers.add_parser(
             name, help=summary, description=details, formatter_class=argparse.RawDescriptionHelpFormatter
         )

@@ -25,6 +25,7 @@ goes into a scene file, which vivace run, compare and the rest then use instead 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `vivace tune`."""
     add_target(parser)
     parser.add_argument("--solver", default="chebyshev(jacobi)", metavar="NAME", help="default: chebyshev(jacobi)")
     parser.add_argument(
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def tune(arguments: argparse.Namespace) -> None:
+    """Find the best ρ of a Chebyshev solver on a scene, print it and write it to a scene file: `vivace tune`."""
     solver = make_solver(arguments.solver)
     if not isinstance(solver, Chebyshev):
         raise InputError(f"only Chebyshev solvers have a ρ to tune, e.g. chebyshev(jacobi); not {arguments.solver!r}")

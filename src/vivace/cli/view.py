@@ -21,6 +21,7 @@ a table); --set changes that: vivace view tablecloth --set table=false --set res
 
 
 def add_arguments(sub: argparse.ArgumentParser) -> None:
+    """Add the options of `vivace view`."""
     add_target(sub)
     sub.add_argument("--solver", metavar="NAME", help="to start with (default: the scene's own)")
     sub.add_argument("--budget-ms", type=positive, metavar="B", help="milliseconds a step, 1 to 33 (default 8)")
@@ -48,6 +49,7 @@ def add_arguments(sub: argparse.ArgumentParser) -> None:
 
 
 def view(arguments: argparse.Namespace) -> None:
+    """Show a scene in the browser until somebody stops it: `vivace view`."""
     from ..viewer import Target, Viewer
 
     if arguments.solver is not None:

@@ -46,7 +46,7 @@ class ColliderSearch:
         self._sizes, self._shape, self._bounds, self._samples = encode(self.colliders)
         pairs = [self.friction if c.friction is None else c.friction for c in self.colliders]
         self._friction = np.array(pairs, np.float32).reshape(-1, 2)
-        self._search: tuple[tuple, Plan] | None = None  # what the last plan was made for, and the plan
+        self._search: tuple[tuple[object, ...], Plan] | None = None  # what the last plan was made for, and the plan
         self._room: tuple[np.ndarray, ...] = ()
         self._checking: ColliderSearch | None = None  # the same for `keep_out`, whose arrays are other ones
 
@@ -54,8 +54,9 @@ class ColliderSearch:
         """Return the contacts of vertices that go from q to s, the same for any number of threads.
 
         Args:
-            q, s: (n, 4) float32 rows, in m: positions at the start of the step, and predicted ones. A vertex whose
-                positions are not finite has no contacts.
+            q: (n, 4) float32 rows, in m: positions at the start of the step. A vertex whose positions are not finite
+                has no contacts.
+            s: predicted positions, likewise.
             threads: None for one a core.
         """
         threads = check_threads(threads)
@@ -120,7 +121,8 @@ class ColliderSearch:
     def entered(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Which vertices, (n,) bool, are deeper inside a collider at x than they were at q."""
         now, before = (penetration(self.colliders, a[:, :3].astype(np.float64)) for a in (x, q))
-        return now > np.maximum(before, FLOAT32 * self.thickness)
+        deeper: np.ndarray = now > np.maximum(before, FLOAT32 * self.thickness)
+        return deeper
 
     def _send_back(self, q: np.ndarray, x: np.ndarray, some: np.ndarray) -> None:
         """Who is pushed out of one collider into another, where they meet, stays where it was."""
@@ -129,12 +131,12 @@ class ColliderSearch:
 
     def _in_danger(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Which (m, 3) end close to a surface or below it, or have come a way on which they may have passed through."""
-        danger = np.einsum("nx,nx->n", x - q, x - q) > self.thickness**2
+        danger: np.ndarray = np.einsum("nx,nx->n", x - q, x - q) > self.thickness**2
         for collider in self.colliders if len(x) else ():
             danger |= collider.distance(x.astype(np.float64)) < 0.5 * self.thickness
         return danger
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         """A plan holds addresses: a copy makes its own."""
         return ColliderSearch, (
             self.colliders,

@@ -152,7 +152,8 @@ class Sphere(_Rounded):
     """A ball.
 
     Args:
-        centre, radius: in m.
+        centre: in m.
+        radius: in m.
         friction: a coefficient, or (static, kinetic), or None for the simulation's own.
     """
 
@@ -203,7 +204,8 @@ class Capsule(_Rounded):
     """A rod with round ends: all that is closer than the radius to a line.
 
     Args:
-        start, end: of the line, in m.
+        start: of the line, in m.
+        end: of the line, in m.
         radius: in m.
         friction: a coefficient, or (static, kinetic), or None for the simulation's own.
     """

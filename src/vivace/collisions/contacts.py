@@ -26,11 +26,13 @@ def feature_ids(first: np.ndarray, second: np.ndarray, *, edges: bool = False) -
 class ContactList:
     """Contacts over k vertices each.
 
-    vertices      (c, k) int32
-    coefficients  (c, k) float32, a: z = Σ a_k x_k is the way between the points that are closest (or the vertex itself)
-    planes        (c, 4) float32: unit normal n, and gap (m): the contact asks n · z >= gap
-    friction      (c, 2) float32: static and kinetic coefficient
-    ids           (c,) int64: which features touch, see `feature_ids`
+    Attributes:
+        vertices: (c, k) int32.
+        coefficients: (c, k) float32, a: z = Σ a_k x_k is the way between the points that are closest (or the vertex
+            itself).
+        planes: (c, 4) float32: unit normal n, and gap (m): the contact asks n · z >= gap.
+        friction: (c, 2) float32: static and kinetic coefficient.
+        ids: (c,) int64: which features touch, see `feature_ids`.
     """
 
     vertices: np.ndarray
@@ -90,9 +92,10 @@ class ContactList:
 class Contacts:
     """What the collide stage found.
 
-    colliders  vertices against colliders, sorted by vertex and then by collider
-    surfaces   surfaces against surfaces, over four vertices
-    recovery   how fast gaps that were violated already are restored (m a step)
+    Attributes:
+        colliders: vertices against colliders, sorted by vertex and then by collider.
+        surfaces: surfaces against surfaces, over four vertices.
+        recovery: how fast gaps that were violated already are restored (m a step).
     """
 
     colliders: ContactList = field(default_factory=lambda: ContactList.none(1))

@@ -42,7 +42,15 @@ def table(
     friction: Friction = None,
     rounding: float = 0.0,
 ) -> Box:
-    """A square table top, its upper face at y = `height`, its edges rounded by `rounding`; all in m."""
+    """A square table top.
+
+    Args:
+        side: in m.
+        height: of its upper face, in m.
+        thickness: in m.
+        friction: a coefficient, or (static, kinetic), or None for the simulation's own.
+        rounding: radius of its edges and corners, in m.
+    """
     for name, value in (("side", side), ("height", height), ("thickness", thickness)):
         check_size(name, value)
     half = 0.5 * side, 0.5 * thickness, 0.5 * side
@@ -50,7 +58,14 @@ def table(
 
 
 def tube(radius: float = 0.1, length: float = 1.0, height: float = 0.5, friction: Friction = None) -> Capsule:
-    """A tube along x with round ends, its axis at y = `height` and `length` long; all in m."""
+    """A tube along x with round ends.
+
+    Args:
+        radius: in m.
+        length: of its axis, in m.
+        height: of its axis, in m.
+        friction: a coefficient, or (static, kinetic), or None for the simulation's own.
+    """
     for name, value in (("radius", radius), ("length", length), ("height", height)):
         check_size(name, value)
     return Capsule((-0.5 * length, height, 0), (0.5 * length, height, 0), radius, friction)

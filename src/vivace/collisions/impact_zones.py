@@ -86,7 +86,7 @@ class _Parting:
         part(
             *(vertices, coefficients, planes, targets), self._inverse, q, x, colliders.corners, colliders.planes, PASSES
         )
-        look_again = (x != before).any(axis=1)
+        look_again: np.ndarray = (x != before).any(axis=1)
         look_again[new[0].ravel()] = True  # also at what could not be moved
         return look_again
 

@@ -13,19 +13,20 @@ from ..errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Collisions:
-    """Part of a Model; made by `Model.collide`.
+    """What a model may touch, and how: part of a `Model`, made by `Model.collide`.
 
-    colliders  what does not move: Plane, Sphere, Box, Capsule, Sampled
-    thickness  distance that contacts keep (m)
-    friction   Coulomb's coefficients, (static, kinetic)
-    itself     whether the surfaces of the model touch each other: self-collision, and body against body
-    stiffness  of contacts in projective dynamics (N/m); None: 300 m/h² of solvers that move everything at once, that of
-               the vertices in contact of those that sweep
-    guard      check, after the solver, that no surface has passed through another, and keep apart what would
-    sleep      a vertex in contact that a step would move by less than this share of the thickness stays where it is
+    Attributes:
+        colliders: what does not move: Plane, Sphere, Box, Capsule, Sampled.
+        thickness: distance that contacts keep (m).
+        friction: Coulomb's coefficients, (static, kinetic).
+        itself: whether the surfaces of the model touch each other: self-collision, and body against body.
+        stiffness: of contacts in projective dynamics (N/m); None: 300 m/h² of solvers that move everything at once,
+            that of the vertices in contact of those that sweep.
+        guard: check, after the solver, that no surface has passed through another, and keep apart what would.
+        sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it is.
     """
 
-    colliders: tuple
+    colliders: tuple[Any, ...]
     thickness: float
     friction: tuple[float, float]
     itself: bool

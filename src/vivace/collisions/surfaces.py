@@ -44,11 +44,13 @@ from .kernels.surface_pairs import pair_edges, pair_vertices
 class SurfaceContacts(ContactList):
     """The contacts of a step between surfaces; friction is the caller's to set.
 
-    vertices, coefficients  a vertex and the corners of a triangle with (1, -u, -v, -w), or the ends of two edges with
-                            (1 - t, t, -(1 - r), -r)
-    vertex_triangle         how many are of a vertex and a triangle; they come first
-    pairs, tested           pairs of features with overlapping boxes, and those that quick tests could not rule out
-    stages_ms               milliseconds of the parts: grid, pairs, contacts
+    Attributes:
+        vertices: a vertex and the corners of a triangle, or the ends of two edges.
+        coefficients: (1, -u, -v, -w) for the first, (1 - t, t, -(1 - r), -r) for the second.
+        vertex_triangle: how many are of a vertex and a triangle; they come first.
+        pairs: pairs of features with overlapping boxes.
+        tested: those of them that quick tests could not rule out.
+        stages_ms: milliseconds of the parts: grid, pairs, contacts.
     """
 
     vertex_triangle: int = 0

@@ -25,10 +25,15 @@ def brooks_vizing(
 ) -> tuple[np.ndarray, int]:
     """[fratarcangeli2016, Alg. 2], after [grable2000]: v gets a colour from 0 to Δv, and mostly far less.
 
-    shrink      palettes start with ⌊Δv / shrink⌋ + 1 colours; from 1; None for max(2, smallest degree), Section 4.1.
-                More shrinking: fewer colours, more rounds.
-    heuristic   of neighbours that choose the same colour, True lets the highest index keep it, False none: far more
-                rounds, for comparison
+    Args:
+        indptr: where the neighbours of each vertex begin in `indices`, (n + 1,).
+        indices: the neighbours of all vertices, one list after the other.
+        seed: of the random choices.
+        threads: that share the work; the result does not depend on them.
+        shrink: palettes start with ⌊Δv / shrink⌋ + 1 colours; from 1; None for max(2, smallest degree), Section 4.1.
+            More shrinking: fewer colours, more rounds.
+        heuristic: of neighbours that choose the same colour, True lets the highest index keep it, False none: far more
+            rounds, for comparison.
     """
     if shrink is None:
         shrink = max(2, degree_range(indptr)[0])

@@ -48,9 +48,12 @@ class Corners:
         self.corners = corners[: self.pointers[-1]]
 
     def incidence(self) -> tuple[np.ndarray, np.ndarray]:
-        return kernels.incidence(self.pointers, self.corners, self.n)
+        """For each vertex the constraints at it: where its list begins, and all lists one after the other."""
+        lists: tuple[np.ndarray, np.ndarray] = kernels.incidence(self.pointers, self.corners, self.n)
+        return lists
 
     def lists(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Pointers and corners of the constraints, then those of `incidence`: what kernels take."""
         return self.pointers, self.corners, *self.incidence()
 
 
@@ -94,9 +97,9 @@ def as_free(n: int, free: np.ndarray | None) -> np.ndarray:
     return np.ascontiguousarray(free).view(np.uint8)
 
 
-def as_constraint_colours(m: int, colours: Any, lowest: int = 0) -> np.ndarray:
+def as_constraint_colours(m: int, given: Any, lowest: int = 0) -> np.ndarray:
     """A new int32 vector with one colour for each constraint, none below `lowest`."""
-    colours = np.asarray(colours)
+    colours = np.asarray(given)
     if colours.shape != (m,):
         raise InputError(f"colours of shape {colours.shape} for {m} constraints; give one a constraint")
     if m and (colours.dtype.kind not in "iu" or not lowest <= int(colours.min()) <= int(colours.max()) <= LARGEST):
@@ -108,7 +111,8 @@ def as_constraint_colours(m: int, colours: Any, lowest: int = 0) -> np.ndarray:
 
 
 def _smallest_last_order(corners: Corners) -> tuple[np.ndarray, int]:
-    return kernels.smallest_last(*corners.lists())
+    order_and_bound: tuple[np.ndarray, int] = kernels.smallest_last(*corners.lists())
+    return order_and_bound
 
 
 def _largest_first_order(corners: Corners) -> tuple[np.ndarray, int]:
@@ -140,11 +144,15 @@ def colour_constraints(
 ) -> Colouring:
     """Colour constraints so that no two of one colour share a vertex that can move.
 
-    vertices    (m, k) whole numbers: constraint i touches vertices[i]. Or a list of such arrays with different k, whose
-                constraints are numbered one after the other. Where a row has fewer vertices, the rest is -1.
-    n           the number of vertices
-    algorithm   any of the registry, see COLOURINGS
-    free        (n,) False for vertices that never move: they make no constraint depend on another
+    Args:
+        vertices: (m, k) whole numbers: constraint i touches vertices[i]. Or a list of such arrays with different k,
+            whose constraints are numbered one after the other. Where a row has fewer vertices, the rest is -1.
+        n: the number of vertices.
+        algorithm: any of the registry, see COLOURINGS.
+        seed: a whole number from 0; algorithms without chance ignore it.
+        threads: 1 to 256; None for one a core.
+        free: (n,) False for vertices that never move: they make no constraint depend on another.
+        **options: the algorithm's own, see `options_of(name)`.
 
     The greedy algorithms take O(m k) memory, and n bits for each colour. The others, and their options, see the dual
     graph. Smallest-last keeps the bound of [fratarcangeli2013, Eq. 14], or an error says that it does not.
@@ -174,7 +182,8 @@ def dual_graph(vertices: Any, n: int, free: np.ndarray | None = None) -> tuple[n
     edges = int(degree.sum(dtype=np.int64))
     if edges > LARGEST:
         raise InputError(f"the dual graph would have {edges} entries, more than 2**31 - 1; use a greedy algorithm")
-    return transposed(*kernels.dual_rows(*lists, degree))
+    graph: tuple[np.ndarray, np.ndarray] = transposed(*kernels.dual_rows(*lists, degree))
+    return graph
 
 
 def smallest_last_bound(vertices: Any, n: int, free: np.ndarray | None = None) -> int:

@@ -38,10 +38,12 @@ class Colouring:
 
     @property
     def largest(self) -> int:
+        """How many vertices the most frequent colour has."""
         return int(self.sizes.max(initial=0))
 
     @property
     def smallest(self) -> int:
+        """How many vertices the rarest colour has."""
         return int(self.sizes.min()) if self.count else 0
 
     @property
@@ -110,10 +112,14 @@ def colour(
     The graph is CSR: the neighbours of v are indices[indptr[v]:indptr[v + 1]], in any order, each edge in both
     directions. Entries on the diagonal are left out. The result depends on the seed and never on the threads.
 
-    seed       a whole number from 0; algorithms without chance ignore it
-    threads    1 to 256; None for one a core
-    check      False skips the test of the graph, for callers who built it: symmetric, in range, no diagonal
-    options    the algorithm's own, see `options_of(name)` and its docstring
+    Args:
+        indptr: (n + 1,) where the neighbours of each vertex begin in `indices`.
+        indices: the neighbours of all vertices, one list after the other.
+        algorithm: a name of COLOURINGS, see `vivace list colourings`.
+        seed: a whole number from 0; algorithms without chance ignore it.
+        threads: 1 to 256; None for one a core.
+        check: False skips the test of the graph, for callers who built it: symmetric, in range, no diagonal.
+        **options: the algorithm's own, see `options_of(name)` and its docstring.
     """
     function = COLOURINGS[algorithm]
     unknown = [name for name in options if name not in options_of(algorithm)]

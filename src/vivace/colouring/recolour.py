@@ -1,10 +1,10 @@
 """Colour again from the colours of the last frame: keep what still holds, colour what is new.
 
-recolour               the vertices of a graph that has changed
-recolour_with          the vertices of a graph that has not, and pairs (contacts) that are new each frame
-recolour_constraints   constraints, some of them new
-WarmConstraints        constraints that come and go: a frame costs what has changed in it
-ContactColours         constraints that stay, and contacts that are new each frame
+- `recolour`: the vertices of a graph that has changed.
+- `recolour_with`: the vertices of a graph that has not, and pairs (contacts) that are new each frame.
+- `recolour_constraints`: constraints, some of them new.
+- `WarmConstraints`: constraints that come and go: a frame costs what has changed in it.
+- `ContactColours`: constraints that stay, and contacts that are new each frame.
 """
 
 from __future__ import annotations
@@ -54,7 +54,13 @@ def recolour(
     eighth of all at most, try lower ones, so that the number of colours does not creep up from frame to frame. One
     thread, no chance: seed and threads change nothing.
 
-    check    False skips the test of the graph, see `colour`
+    Args:
+        indptr: (n + 1,) where the neighbours of each vertex begin in `indices`.
+        indices: the neighbours of all vertices, one list after the other.
+        previous: (n,) colours of the last frame, -1 for none.
+        seed: changes nothing.
+        threads: change nothing.
+        check: False skips the test of the graph, see `colour`.
     """
     return recolour_with(indptr, indices, NO_PAIRS, previous, seed=seed, threads=threads, check=check, trust=False)
 
@@ -72,9 +78,16 @@ def recolour_with(
 ) -> Colouring:
     """The same for a graph and pairs of vertices on top of it, which are not merged into the graph.
 
-    extra    (e, 2) pairs that must differ too, in any order, repeated or not, such as contacts
-    trust    True when `previous` has no conflict in the graph itself, as the last result never has; it may have any in
-             the pairs. Then, without `check`, this takes O(n + e) whatever the number of edges.
+    Args:
+        indptr: as for `recolour`.
+        indices: as for `recolour`.
+        extra: (e, 2) pairs that must differ too, in any order, repeated or not, such as contacts.
+        previous: (n,) colours of the last frame, -1 for none.
+        seed: changes nothing.
+        threads: change nothing.
+        check: False skips the test of the graph, see `colour`.
+        trust: True when `previous` has no conflict in the graph itself, as the last result never has; it may have any
+            in the pairs. Then, without `check`, this takes O(n + e) whatever the number of edges.
     """
     check_threads(threads)
     seed = check_seed(seed)
@@ -127,11 +140,15 @@ def _largest_sensible(items: int) -> int:
 def recolour_constraints(vertices: Any, n: int, previous: np.ndarray, *, free: np.ndarray | None = None) -> Colouring:
     """Colour constraints from `previous`, (m,) colours with -1 for new ones, keeping all that are still valid.
 
-    vertices, n, free   as for `colour_constraints`; constraints that are gone are not listed, nor are their colours
-
     Of two constraints with one colour and a common vertex the lower number keeps it. New ones take the smallest colour
     that is permissible, and those of the highest colours, an eighth of all at most, try lower ones. O(m k) whatever has
     changed, as much as a greedy colouring from scratch: where that is too much, see `WarmConstraints`.
+
+    Args:
+        vertices: as for `colour_constraints`; constraints that are gone are not listed, nor are their colours.
+        n: the number of vertices.
+        previous: (m,) colours of the last frame, -1 for new constraints.
+        free: as for `colour_constraints`.
     """
     corners = Corners(vertices, n, free)
     colours = _as_previous(as_constraint_colours(corners.m, previous, lowest=-LARGEST))
@@ -153,7 +170,8 @@ class WarmConstraints:
         numbers = warm.update(removed=[4, 7], added=[[0, 8, 9, -1]])
         colours = warm.colours        # -1 at numbers that are free
 
-    free    (n,) False for vertices that never move
+    Args:
+        free: (n,) False for vertices that never move.
     """
 
     def __init__(self, vertices: np.ndarray, n: int, colours: np.ndarray, *, free: np.ndarray | None = None):

@@ -31,4 +31,5 @@ def run_rounds(phases: list[Phase], counts: np.ndarray, threads: int, limit: int
 
 
 def new_counts(n: int) -> np.ndarray:
+    """Room for `run_rounds` to count the uncoloured vertices of n, chunk by chunk."""
     return np.zeros(slots(n), np.int64)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from .base import Prepared, Role, constraint
 
 
-def nearest_weights(points, triangles):
+def nearest_weights(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Barycentric coordinates (m, 3) of the point of each triangle (m, 3, 3) that is nearest to its point (m, 3)."""
     best, shares = np.full(len(points), np.inf), np.zeros((len(points), 3))
     a, ab, ac = triangles[:, 0], triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
@@ -40,7 +41,8 @@ class Weld:
     """Holds two vertices together; stiffness in N/m."""
 
     @staticmethod
-    def prepare(rest):
+    def prepare(rest: np.ndarray) -> Prepared:
+        """The operator A = [1, -1]: what lies between the two vertices."""
         return Prepared(operator=[[1.0, -1.0]])
 
 
@@ -49,7 +51,8 @@ class Attachment:
     """Holds a vertex to the nearest point of a triangle (vertex, a, b, c), or to the point `weights` names; N/m."""
 
     @staticmethod
-    def prepare(rest, weights=None):
+    def prepare(rest: np.ndarray, weights: ArrayLike | None = None) -> Prepared:
+        """The operator A = [1, -u, -v, -w]: what lies between the vertex and its point (u, v, w) of the triangle."""
         if weights is None:
             shares = nearest_weights(rest[:, 0], rest[:, 1:])
         else:

@@ -37,6 +37,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,31 +61,52 @@ class Role(enum.Enum):
 
 @dataclass(frozen=True)
 class Prepared:
-    """What `prepare` returns for m constraints at rest. `operator`: (m, r, k) or (r, k) for all; `measure`: (m,).
+    """What `prepare` returns for m constraints at rest.
 
-    Role.POSITION has no operator.
+    Attributes:
+        operator: A, (m, r, k), or (r, k) for all; None for Role.POSITION.
+        parameters: (m, number of parameters); None where there are none.
+        measure: (m,), or one for all: a length, an area, a volume, or 1. The weight is stiffness x measure.
     """
 
     operator: ArrayLike | None = None
     parameters: ArrayLike | None = None
-    measure: ArrayLike | float = 1.0  # w = stiffness x measure: a length, an area, a volume, or 1
+    measure: ArrayLike | float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class ConstraintType:
+    """What `@constraint` registers: all that solvers need to know of a type of constraint.
+
+    Attributes:
+        name: under which it is registered.
+        vertices: k, how many each constraint holds.
+        rows: r, how many vectors its operator measures.
+        parameters: names of the numbers that each constraint has of its own.
+        role: what solvers may do with it.
+        prepare: makes operators, parameters and weights of positions at rest.
+        project: writes the nearest point of its set; None where the role needs none.
+        kernel: a hand-written local pass, where the generated one is not fast enough.
+        unit: of the stiffness.
+        summary: the first line of its docstring.
+        options: names and defaults of what `prepare` takes besides the positions.
+        evaluate: Role.POSITION: evaluate(x, parameters, gradient) -> C.
+        gradients: a hand-written form for position based solvers.
+    """
+
     name: str
     vertices: int
     rows: int
     parameters: tuple[str, ...]
     role: Role
     prepare: Callable[..., Prepared]
-    project: Callable | None
+    project: Callable[..., Any] | None
     kernel: phase_kernel | None  # a hand-written local pass, where the generated one is not fast enough
     unit: str
     summary: str
     options: Mapping[str, object] = field(default_factory=dict)
-    evaluate: Callable | None = None  # Role.POSITION: evaluate(x, parameters, gradient) -> C
-    gradients: Callable | None = None  # a hand-written form for position based solvers
+    evaluate: Callable[..., Any] | None = None  # Role.POSITION: evaluate(x, parameters, gradient) -> C
+    gradients: Callable[..., Any] | None = None  # a hand-written form for position based solvers
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,20 +141,28 @@ def constraint(
     parameters: tuple[str, ...] = (),
     role: Role = Role.PROJECTED,
     kernel: phase_kernel | None = None,
-    gradients: Callable | None = None,
+    gradients: Callable[..., Any] | None = None,
     unit: str = "N/m",
 ) -> Callable[[type], type]:
     """Register a class with `prepare(rest, **options)` and `project(z, parameters, p)` under `name`.
 
     Then `model.constrain(name, vertices, stiffness, **options)` adds such constraints, in every solver. The head of
     `vivace.constraints.base` and docs/constraints.md tell what the two do; examples/own_constraint.py has an example.
-    `vertices`, `rows`: k and r of A_c. `parameters`: names of the numbers that `project` reads, one set a constraint.
-    `unit`: of the stiffness, for messages and listings. `project` may be left out for Role.QUADRATIC and Role.TARGET.
-    Role.POSITION has `evaluate(x, parameters, gradient)` instead, which returns C and writes its gradient (k, 3), and
-    no operator: rows = 0.
+    `project` may be left out for Role.QUADRATIC and Role.TARGET. Role.POSITION has `evaluate(x, parameters, gradient)`
+    instead, which returns C and writes its gradient (k, 3), and no operator: rows = 0.
 
-    `kernel` (a local pass) and `gradients` (rows in, C and rows out) are the same maths written out for speed, for the
-    built-in constraints. tests/constraints/test_one_source.py names each and holds it to `project` or `evaluate`.
+    `kernel` and `gradients` are the same maths written out for speed, for the built-in constraints.
+    tests/constraints/test_one_source.py names each and holds it to `project` or `evaluate`.
+
+    Args:
+        name: to register it under.
+        vertices: k of A_c, how many each constraint holds.
+        rows: r of A_c, how many vectors it measures.
+        parameters: names of the numbers that `project` reads, one set a constraint.
+        role: where the projection is computed.
+        kernel: a local pass.
+        gradients: rows in, C and rows out.
+        unit: of the stiffness, for messages and listings.
     """
     if not isinstance(role, Role):
         raise InputError(f"constraint {shown(name)}: its role is one of {', '.join(map(str, Role))}, not {shown(role)}")
@@ -171,8 +201,18 @@ def constraint(
     return add
 
 
-def make_group(name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: ArrayLike, **options) -> ConstraintGroup:
-    """Check and prepare constraints of one registered type; `rest` are the rest positions of all vertices (n, 3)."""
+def make_group(
+    name: str, rest: np.ndarray, vertices: ArrayLike, stiffness: ArrayLike, **options: Any
+) -> ConstraintGroup:
+    """Check and prepare constraints of one registered type.
+
+    Args:
+        name: of the type.
+        rest: rest positions of all vertices (n, 3), m.
+        vertices: (m, k) numbers of the vertices of each constraint.
+        stiffness: one for all, or (m,).
+        **options: the type's own.
+    """
     kind = CONSTRAINTS[name]
     unknown = [key for key in options if key not in kind.options]
     if unknown:
@@ -250,7 +290,9 @@ def _try_value(kind: ConstraintType, x: np.ndarray, parameters: np.ndarray) -> N
         )
 
 
-def _prepared(kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options: dict) -> tuple[np.ndarray, ...]:
+def _prepared(
+    kind: ConstraintType, rest: np.ndarray, index: np.ndarray, options: dict[str, Any]
+) -> tuple[np.ndarray, ...]:
     """Operators (m, r, k), parameters (m, count) and measures (m,), prepared block by block."""
     m = len(index)
     operator, parameters = np.empty((m, kind.rows, kind.vertices)), np.empty((m, len(kind.parameters)))

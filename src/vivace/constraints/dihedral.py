@@ -1,5 +1,7 @@
-"""Bending by the angle between two triangles: C = θ - θ₀ [mueller2007, section 4.1], signed, with the gradient of
-[bridson2003, section 4]: unlike the arc cosine of the paper it knows on which side a fold is, and is smooth at θ = 0.
+"""Bending by the angle between two triangles: C = θ - θ₀ [mueller2007, section 4.1].
+
+θ is signed, with the gradient of [bridson2003, section 4]: unlike the arc cosine of the paper it knows on which side a
+fold is, and is smooth at θ = 0.
 """
 
 from __future__ import annotations
@@ -62,13 +64,15 @@ class Dihedral:
     """Keeps the angle between two triangles, E = k/2 · 3|e|²/(A₁+A₂) (θ - θ₀)²; position based solvers; k in N·m."""
 
     @staticmethod
-    def prepare(rest):
+    def prepare(rest: np.ndarray) -> Prepared:
+        """The angle at rest, and 3 l²/A for the weight: l is the length of the edge, A the area of both triangles."""
         _, area = coefficients(rest)
         length = np.linalg.norm(rest[:, 1] - rest[:, 0], axis=1)
         return Prepared(parameters=angles(rest)[:, None], measure=3.0 * length**2 / area)
 
     @staticmethod
     def evaluate(x, parameters, gradient):
+        """C = θ - θ₀ at the positions x (4, 3); its gradient goes to `gradient`."""
         c, g0, g1, g2, g3 = value(edge(x, 1), edge(x, 2), edge(x, 3), parameters[0])
         put4(gradient, g0, g1, g2, g3)
         return c

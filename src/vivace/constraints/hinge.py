@@ -17,12 +17,13 @@ from .spring import SMALLEST_SQUARE, Spring
 # --- its maths --------------------------------------------------------------------------------------------------------
 
 
-def _cotangent(corner, a, b):
+def _cotangent(corner: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     u, v = a - corner, b - corner
-    return np.einsum("mc,mc->m", u, v) / np.linalg.norm(np.cross(u, v), axis=1)
+    cotangent: np.ndarray = np.einsum("mc,mc->m", u, v) / np.linalg.norm(np.cross(u, v), axis=1)
+    return cotangent
 
 
-def coefficients(rest):
+def coefficients(rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the operator (m, 4) for corners (edge start, edge end, opposite, opposite), and the area A₁ + A₂."""
     x0, x1, x2, x3 = (rest[:, k] for k in range(4))
     area = 0.5 * np.linalg.norm(np.cross(x1 - x0, x2 - x0), axis=1)
@@ -85,7 +86,8 @@ class Hinge:
     """Resists bending of an initially flat surface; stiffness in N·m."""
 
     @staticmethod
-    def prepare(rest):
+    def prepare(rest: np.ndarray) -> Prepared:
+        """The operator that measures how far a hinge is bent, and 3/A for the weight."""
         rows, area = coefficients(rest)
         return Prepared(operator=rows[:, None, :], measure=3.0 / area)
 
@@ -95,7 +97,8 @@ class CurvedHinge:
     """Resists bending away from a curved rest shape: keeps the size of the hinge vector; stiffness in N·m."""
 
     @staticmethod
-    def prepare(rest):
+    def prepare(rest: np.ndarray) -> Prepared:
+        """The operator of `Hinge`, and the size of each hinge vector at rest."""
         rows, area = coefficients(rest)
         size = np.linalg.norm(np.einsum("mk,mkc->mc", rows, rest), axis=1)
         return Prepared(operator=rows[:, None, :], parameters=size[:, None], measure=3.0 / area)

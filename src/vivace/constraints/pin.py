@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from .base import Prepared, Role, constraint
 
 
@@ -10,5 +13,6 @@ class Pin:
     """Holds a vertex at a target position; stiffness in N/m."""
 
     @staticmethod
-    def prepare(rest, target=None):
+    def prepare(rest: np.ndarray, target: ArrayLike | None = None) -> Prepared:
+        """The operator A = [1], and `target`, where the vertex is held: where it is at rest, unless given."""
         return Prepared(operator=[[1.0]], parameters=rest[:, 0] if target is None else target)

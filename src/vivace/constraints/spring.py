@@ -52,7 +52,8 @@ class Spring:
     """Keeps two vertices at their rest distance; stiffness in N/m."""
 
     @staticmethod
-    def prepare(rest, scale=1.0):
+    def prepare(rest: np.ndarray, scale: float = 1.0) -> Prepared:
+        """The operator A = [1, -1], and rest lengths: those at rest times `scale`."""
         length = np.linalg.norm(rest[:, 0] - rest[:, 1], axis=1)
         if (length <= 0).any():
             raise InputError(f"spring {int(np.argmin(length))} has no length at rest: its two vertices coincide")
@@ -62,6 +63,7 @@ class Spring:
 
     @staticmethod
     def project(z, parameters, p):
+        """The vector of the rest length in the direction of z."""
         # p = l z / |z|  [fratarcangeli2018, section 1.3.3]. The energy printed there, k (|d| - r), lacks its square and
         # its half; the system that follows it is the one of k/2 (|d| - r)², with signs: A = [1, -1], not [1, 1].
         scale = parameters[0] / length_of(z[0, 0] * z[0, 0] + z[0, 1] * z[0, 1] + z[0, 2] * z[0, 2])

@@ -17,7 +17,7 @@ from .kernels.rotation import local_rotations, nearest_rotation
 from .kernels.volume import local_volumes, nearest_unimodular
 
 
-def gradient_operator(rest):
+def gradient_operator(rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A (m, 3, 4) with A q = Fᵀ, and the rest volumes (m,)."""
     edges = np.stack([rest[:, k] - rest[:, 0] for k in (1, 2, 3)], axis=2)
     volume = np.linalg.det(edges) / 6.0 if len(rest) else np.zeros(0)
@@ -38,12 +38,14 @@ class TetStrain:
     """Keeps a tetrahedron's shape whatever its rotation, inverted or flat included; stiffness κ in Pa."""
 
     @staticmethod
-    def prepare(rest):
+    def prepare(rest: np.ndarray) -> Prepared:
+        """The operator that gives the deformation gradient F, and 2 V for the weight."""
         operator, volume = gradient_operator(rest)
         return Prepared(operator=operator, measure=2.0 * volume)
 
     @staticmethod
     def project(z, parameters, p):
+        """The rotation nearest to F."""
         nearest_rotation(z, p)
 
 
@@ -52,10 +54,12 @@ class TetVolume:
     """Keeps a tetrahedron's volume and lets its shape change; stiffness in Pa."""
 
     @staticmethod
-    def prepare(rest):
+    def prepare(rest: np.ndarray) -> Prepared:
+        """The operator that gives the deformation gradient F, and V for the weight."""
         operator, volume = gradient_operator(rest)
         return Prepared(operator=operator, measure=volume)
 
     @staticmethod
     def project(z, parameters, p):
+        """The matrix of determinant 1 nearest to F: no change of volume."""
         nearest_unimodular(z, p)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..backends.cpu.compiling import function, inlined
 from ..backends.cpu.vectors import cross, dot, edge, entry, like, plus, put4, times, xyz4
 from ..checks import is_number, shown
@@ -41,7 +43,8 @@ class Volume:
     """Keeps the volume of a tetrahedron, E = κ/2 (V - V₀)²/V₀; position based solvers; stiffness κ in Pa."""
 
     @staticmethod
-    def prepare(rest, scale=1.0):
+    def prepare(rest: np.ndarray, scale: float = 1.0) -> Prepared:
+        """The volume at rest times `scale`, and 1/V₀ for the weight."""
         if not is_number(scale) or scale <= 0:
             raise InputError(f"the scale of rest volumes must be finite and positive, not {shown(scale)}")
         _, size = gradient_operator(rest)
@@ -49,6 +52,7 @@ class Volume:
 
     @staticmethod
     def evaluate(x, parameters, gradient):
+        """C = V - V₀ at the positions x (4, 3); its gradient goes to `gradient`."""
         c, g0, g1, g2, g3 = value(edge(x, 1), edge(x, 2), edge(x, 3), parameters[0])
         put4(gradient, g0, g1, g2, g3)
         return c

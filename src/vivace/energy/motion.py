@@ -21,12 +21,15 @@ class Inertia(Term):
         self.inertia = inertia
 
     def energy(self, q: np.ndarray, frame: Frame) -> float:
+        """½ Σ m/h² |q - s|²: what it costs to be elsewhere than predicted."""
         return 0.5 * float(self.inertia @ _squares(q - frame.s))
 
     def add_gradient(self, q: np.ndarray, frame: Frame, out: np.ndarray) -> None:
+        """Add m/h² (q - s)."""
         out += self.inertia[:, None] * (q - frame.s)
 
     def hessian(self, q: np.ndarray, frame: Frame | None) -> Iterable[Alike]:
+        """The constant diagonal m/h²."""
         yield Alike(self.inertia)
 
 
@@ -39,13 +42,16 @@ class Viscosity(Term):
         self.factor, self.stiffness = factor, stiffness
 
     def energy(self, q: np.ndarray, frame: Frame) -> float:
+        """½ factor (q - q_n) · K (q - q_n): what it costs to change shape within the step."""
         moved = q - frame.previous
         return 0.5 * self.factor * float(np.sum(moved * self.stiffness.times(moved)))
 
     def add_gradient(self, q: np.ndarray, frame: Frame, out: np.ndarray) -> None:
+        """Add factor K (q - q_n)."""
         out += self.factor * self.stiffness.times(q - frame.previous)
 
     def hessian(self, q: np.ndarray, frame: Frame | None) -> Iterable[Alike]:
+        """The constant matrix, factor K."""
         off, diagonal, _ = self.stiffness.parts
         yield Alike(self.factor * diagonal, off * self.factor)
 
@@ -64,16 +70,20 @@ class Pins(Term):
         return frame.targets[self._rows]
 
     def energy(self, q: np.ndarray, frame: Frame) -> float:
+        """½ Σ w |q - target|² over the pinned vertices."""
         return 0.5 * float(self.group.weights @ _squares(q[self._vertices] - self.held(frame)))
 
     def add_gradient(self, q: np.ndarray, frame: Frame, out: np.ndarray) -> None:
+        """Add w (q - target) at the pinned vertices."""
         np.add.at(out, self._vertices, self.group.weights[:, None] * (q[self._vertices] - self.held(frame)))
 
     def hessian(self, q: np.ndarray, frame: Frame | None) -> Iterable[Alike]:
+        """The constant diagonal: w at the pinned vertices."""
         diagonal = np.zeros(self._n)
         np.add.at(diagonal, self._vertices, self.group.weights)
         yield Alike(diagonal)
 
 
 def _squares(x: np.ndarray) -> np.ndarray:
-    return np.einsum("ic,ic->i", x, x)
+    squares: np.ndarray = np.einsum("ic,ic->i", x, x)
+    return squares

@@ -17,9 +17,10 @@ from ..terms.term import Frame, Term, pieces_of
 class Objective:
     """The terms of a step of n vertices.
 
-    motion  what holds a step to where it comes from: inertia, viscosity, pins
-    stored  what the constraints store: functions of the positions alone
-    own     the model's own terms
+    Args:
+        motion: what holds a step to where it comes from: inertia, viscosity, pins.
+        stored: what the constraints store: functions of the positions alone.
+        own: the model's own terms.
     """
 
     def __init__(self, n: int, motion: Sequence[Term], stored: Sequence[Term], own: Sequence[Term] = ()):
@@ -27,6 +28,7 @@ class Objective:
 
     @property
     def terms(self) -> tuple[Term, ...]:
+        """All terms, in the order in which they are added up."""
         return (*self.motion, *self.stored, *self.own)
 
     def energy(self, q: np.ndarray, frame: Frame) -> float:

@@ -27,7 +27,8 @@ class Stiffness:
     def times(self, x: np.ndarray) -> np.ndarray:
         """K x for x (n, 3)."""
         off, diagonal, _ = self.parts
-        return off @ x + diagonal[:, None] * x
+        product: np.ndarray = off @ x + diagonal[:, None] * x
+        return product
 
     def scaled(self, factor: float) -> sp.csr_matrix:
         """The off-diagonal part times a factor, the last of which is kept: it changes with the time step only."""

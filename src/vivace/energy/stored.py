@@ -39,21 +39,26 @@ class Projected(Term):
 
     def offset(self, z: np.ndarray) -> np.ndarray:
         """z - p for stacked measures (m r, 3)."""
-        return z - project(self.group, z)
+        offset: np.ndarray = z - project(self.group, z)
+        return offset
 
     def energy(self, q: np.ndarray, frame: Frame | None) -> float:
+        """Σ w/2 ‖A q - p‖², with the projections of these very positions."""
         offset = self.offset(self.operator @ q)
         return 0.5 * float(np.sum(self.weights * offset * offset))
 
     def add_gradient(self, q: np.ndarray, frame: Frame | None, out: np.ndarray) -> None:
+        """Add Aᵀ w (A q - p): p is the nearest point, so that its own derivative drops out."""
         self.add(q, frame, out)
 
     def add(self, q: np.ndarray, frame: Frame | None, out: np.ndarray) -> float:
+        """Energy and gradient from the same projections."""
         offset, weights = self.offset(self.operator @ q), self.weights
         out += self.operator.T @ (weights * offset)
         return 0.5 * float(np.sum(weights * offset * offset))
 
     def hessian(self, q: np.ndarray, frame: Frame | None) -> Iterable[Congruent]:
+        """Its pieces, some constraints at a time."""
         for part in parts_of(len(self.group)):
             yield self.piece(q, part)
 
@@ -74,6 +79,7 @@ class Springs(Projected):
     """Projected constraints whose curvature has a closed form."""
 
     def curvature(self, z: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """C of springs, in closed form."""
         return spring_curvature(z, parameters[:, 0])
 
 
@@ -83,9 +89,11 @@ class Quadratic(Projected):
     constant = True
 
     def offset(self, z: np.ndarray) -> np.ndarray:
+        """z itself: nothing is projected."""
         return z
 
     def piece(self, q: np.ndarray, part: slice) -> Congruent:
+        """The Hessian of some of its constraints: w AᵀA."""
         group = self.group
         return Congruent(group.vertices[part], group.operator[part], group.weights[part])
 
@@ -101,18 +109,22 @@ class Valued(Term):
         self.group = group
 
     def energy(self, q: np.ndarray, frame: Frame | None) -> float:
+        """Σ w/2 C(x)²."""
         c, _ = values(self.group, q)
         return 0.5 * float(self.group.weights @ (c * c))
 
     def add_gradient(self, q: np.ndarray, frame: Frame | None, out: np.ndarray) -> None:
+        """Add w C ∇C at the corners of each constraint."""
         self.add(q, frame, out)
 
     def add(self, q: np.ndarray, frame: Frame | None, out: np.ndarray) -> float:
+        """Energy and gradient from the same values."""
         c, slopes = values(self.group, q)
         scatter(self.group.vertices, (self.group.weights * c)[:, None, None] * slopes, out)
         return 0.5 * float(self.group.weights @ (c * c))
 
     def hessian(self, q: np.ndarray, frame: Frame | None) -> Iterable[Blocks]:
+        """Its pieces, some constraints at a time."""
         for part in parts_of(len(self.group)):
             yield self.piece(q, part)
 

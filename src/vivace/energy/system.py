@@ -38,7 +38,10 @@ __all__ = ["Frame", "System", "assembled", "project", "row_sums", "values"]
 class System:
     """Matrix, energy and gradient of a model at a time step of h seconds.
 
-    `like`: a system whose assembled arrays are taken over as far as this one has the same constraints.
+    Args:
+        model: whose steps these are.
+        h: time step (s).
+        like: a system whose assembled arrays are taken over as far as this one has the same constraints.
     """
 
     def __init__(self, model: Model, h: float, like: System | None = None):
@@ -95,6 +98,7 @@ class System:
 
     @property
     def stiffness_diagonal(self) -> np.ndarray:
+        """The diagonal of K."""
         return self._stiffness.parts[1]
 
     @property
@@ -115,11 +119,13 @@ class System:
 
     @cached_property
     def diagonal(self) -> np.ndarray:
+        """The diagonal of Y."""
         held = self.inertia + self.pin_weight + self.contact_weight
         return held + (1.0 + self.viscous) * self.stiffness_diagonal
 
     @property
     def n(self) -> int:
+        """The number of vertices."""
         return self.model.n
 
     def shares_structure(self, other: System) -> bool:
@@ -153,7 +159,7 @@ class System:
 
     def constant(self, frame: Frame) -> np.ndarray:
         """The part of b that no projection changes (n, 3)."""
-        b = self.inertia[:, None] * frame.s
+        b: np.ndarray = self.inertia[:, None] * frame.s
         if self.viscous:
             b += self.viscous * self._stiffness.times(frame.previous)
         for pins in self._pins:
@@ -201,7 +207,7 @@ class System:
             )
 
         def pull(x: np.ndarray) -> np.ndarray:
-            held = (self.inertia + self.pin_weight)[:, None] * x
+            held: np.ndarray = (self.inertia + self.pin_weight)[:, None] * x
             return held + self.viscous * self._stiffness.times(x) if self.viscous else held
 
         first = pull(start) - constant
@@ -216,5 +222,5 @@ class System:
         return evaluate
 
 
-def _same(mine: Sequence, theirs: Sequence) -> bool:
+def _same(mine: Sequence[object], theirs: Sequence[object]) -> bool:
     return len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))

@@ -26,27 +26,27 @@ def some(indices: np.ndarray, limit: int = 5) -> str:
 
 def checked_vertices(vertices: Any, most: float = LARGEST) -> np.ndarray:
     """Return `vertices` as a (n, 3) float64 array of finite numbers that float32 has room for (m)."""
-    given, vertices = vertices, real_array(vertices)
-    if vertices is None:
-        raise InputError(f"vertices must be an (n, 3) array of numbers, not {shown(given)}")
-    if vertices.size == 0:
+    array = real_array(vertices)
+    if array is None:
+        raise InputError(f"vertices must be an (n, 3) array of numbers, not {shown(vertices)}")
+    if array.size == 0:
         raise InputError("the mesh is empty: it has no vertices; give at least one element")
-    if vertices.ndim != 2 or vertices.shape[1] != 3:
-        raise InputError(f"vertices must have the shape (n, 3), not {vertices.shape}; add z = 0 to flat points")
-    bad = np.flatnonzero(~np.isfinite(vertices).all(axis=1))
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise InputError(f"vertices must have the shape (n, 3), not {array.shape}; add z = 0 to flat points")
+    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if len(bad):
         raise InputError(
-            f"{len(bad)} of {len(vertices)} vertices are not finite (first: vertex {bad[0]} at "
-            f"{vertices[bad[0]].tolist()}); remove them or fix the file they came from"
+            f"{len(bad)} of {len(array)} vertices are not finite (first: vertex {bad[0]} at "
+            f"{array[bad[0]].tolist()}); remove them or fix the file they came from"
         )
-    check_within("vertices", vertices, most)
-    return vertices
+    check_within("vertices", array, most)
+    return array
 
 
-def checked_elements(elements: Any, corners: int, n: int) -> np.ndarray:
-    """Return `elements` as an (m, corners) int32 array of vertex numbers below n."""
+def checked_elements(given: Any, corners: int, n: int) -> np.ndarray:
+    """Return `given` as an (m, corners) int32 array of vertex numbers below n."""
     one, many = _NAMES[corners]
-    elements = whole_array(elements, many)
+    elements = whole_array(given, many)
     if elements.size == 0:
         raise InputError(f"the mesh is empty: it has no {many}; give at least one")
     if elements.ndim != 2 or elements.shape[1] != corners:
@@ -125,9 +125,9 @@ def without_unused(
     return vertices[used], number[elements], kept
 
 
-def checked_indices(indices: Any, n: int, what: str) -> np.ndarray:
-    """Return `indices` as sorted, unique int32 vertex numbers below n."""
-    indices = whole_array(indices, what)
+def checked_indices(given: Any, n: int, what: str) -> np.ndarray:
+    """Return `given` as sorted, unique int32 vertex numbers below n."""
+    indices = whole_array(given, what)
     if indices.size == 0:
         return np.zeros(0, np.int32)
     if indices.dtype == bool:

@@ -17,7 +17,9 @@ from .readers import READERS, Raw
 from .silenced import quiet
 
 
-def load(path: str | os.PathLike, *, tetrahedralise: bool = False, repair: bool = False, split: bool = False) -> Mesh:
+def load(
+    path: str | os.PathLike[str], *, tetrahedralise: bool = False, repair: bool = False, split: bool = False
+) -> Mesh:
     """Read a mesh: OBJ, PLY, STL, GLB, GLTF (surfaces), MSH, VTK, VTU, TetGen .node or .ele (surfaces and bodies).
 
     A file with tetrahedra gives a body, any other a surface; quads are cut in two. Coordinates are taken as metres.
@@ -73,11 +75,15 @@ def _build(raw: Raw, name: str, repair: bool, split: bool) -> Mesh:
     return mesh
 
 
-def save(mesh: Mesh, path: str | os.PathLike) -> None:
+def save(mesh: Mesh, path: str | os.PathLike[str]) -> None:
     """Write a mesh: OBJ, PLY, STL, GLB (surfaces), MSH, VTK, VTU (surfaces and bodies), TetGen .node or .ele (bodies).
 
     A surface format gets the boundary of a body. STL and GLB keep seven digits, the others all. Groups are not kept.
     An existing file is replaced as a whole or left as it was.
+
+    Args:
+        mesh: what to write.
+        path: of the file; its suffix tells the format.
     """
     as_mesh(mesh)
     path = as_path(path)

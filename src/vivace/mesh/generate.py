@@ -35,8 +35,10 @@ def cloth(
     "right-corners".
 
     Args:
-        nx, ny: vertices along the width and the height, 2 or more.
-        width, height: in m.
+        nx: vertices along the width, 2 or more.
+        ny: vertices along the height, 2 or more.
+        width: in m.
+        height: in m.
         irregular: scatter the inner vertices and join them by Delaunay; the border stays as it is.
         seed: of the scatter; the same seed gives the same mesh.
         plane: "horizontal" or "vertical".
@@ -92,14 +94,16 @@ def _delaunay(flat: np.ndarray) -> np.ndarray:
     a, b, c = (flat[triangles[:, k]] for k in range(3))
     area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
     triangles[area > 0] = triangles[area > 0][:, [0, 2, 1]]
-    return triangles[np.abs(area) > FLAT * measure.longest_edges(flat, triangles) ** 2]
+    kept: np.ndarray = triangles[np.abs(area) > FLAT * measure.longest_edges(flat, triangles) ** 2]
+    return kept
 
 
 def noodle(length: float = 1.0, width: float = 0.05, n: int = 60, *, across: int = 3, plane: str = "vertical") -> Mesh:
     """A narrow strip of triangles, with the groups of `cloth`: "top" and "bottom" are its ends.
 
     Args:
-        length, width: in m.
+        length: in m.
+        width: in m.
         n: vertices along the length, 2 or more.
         across: vertices along the width, 2 or more.
         plane: "vertical" (hangs from y = 0 along −y) or "horizontal" (lies along z).
@@ -117,7 +121,9 @@ def bar(nx: int = 21, ny: int = 5, nz: int = 5, size: tuple[float, float, float]
     Groups: "left" and "right" (lowest and highest x), "bottom" and "top" (y), "back" and "front" (z), "corners".
 
     Args:
-        nx, ny, nz: vertices along each side, 2 or more.
+        nx: vertices along x, 2 or more.
+        ny: vertices along y, 2 or more.
+        nz: vertices along z, 2 or more.
         size: lengths of the sides, in m.
     """
     nx, ny, nz = counts = check_count("nx", nx, 2), check_count("ny", ny, 2), check_count("nz", nz, 2)

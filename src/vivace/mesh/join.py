@@ -19,6 +19,10 @@ def join(meshes: Iterable[Mesh], *, name: str = "bodies") -> Mesh:
     All must be of one kind: bodies of tetrahedra, surfaces, or wires. Group "left" of part 3 becomes "3:left", and
     "body-3" is all of its vertices; parts count from 0. Edges and hinges of copies that share their elements, as those
     of `Mesh.transformed` do, are found once.
+
+    Args:
+        meshes: one or more.
+        name: of the whole.
     """
     parts: list[Mesh] = as_list("meshes to join", meshes)
     if not parts:
@@ -66,7 +70,7 @@ def _shifted(arrays: list[np.ndarray], offsets: np.ndarray) -> np.ndarray:
 
 def _each_once(parts: list[Mesh], of: Callable[[Mesh], np.ndarray]) -> list[np.ndarray]:
     """Return `of` every part, found once for all parts that share their element arrays."""
-    known: dict[tuple, np.ndarray] = {}
+    known: dict[tuple[object, ...], np.ndarray] = {}
     out = []
     for part in parts:
         arrays = part.triangles, part.tets, part.lines  # copies hold views of one array: its address is the same

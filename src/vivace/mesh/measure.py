@@ -16,7 +16,8 @@ def triangle_areas(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
     def areas(block: np.ndarray) -> np.ndarray:
         a, b, c = (vertices[block[:, k]] for k in range(3))
-        return 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        areas: np.ndarray = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        return areas
 
     return in_blocks(areas, triangles)
 
@@ -26,7 +27,8 @@ def tet_volumes(vertices: np.ndarray, tets: np.ndarray) -> np.ndarray:
 
     def volumes(block: np.ndarray) -> np.ndarray:
         a, b, c, d = (vertices[block[:, k]] for k in range(4))
-        return np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
+        volumes: np.ndarray = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
+        return volumes
 
     return in_blocks(volumes, tets)
 
@@ -36,7 +38,10 @@ def longest_edges(vertices: np.ndarray, elements: np.ndarray) -> np.ndarray:
 
     def longest(block: np.ndarray) -> np.ndarray:
         pairs = combinations(range(block.shape[1]), 2)
-        return np.max([np.linalg.norm(vertices[block[:, i]] - vertices[block[:, j]], axis=1) for i, j in pairs], axis=0)
+        longest: np.ndarray = np.max(
+            [np.linalg.norm(vertices[block[:, i]] - vertices[block[:, j]], axis=1) for i, j in pairs], axis=0
+        )
+        return longest
 
     return in_blocks(longest, elements)
 
@@ -59,4 +64,7 @@ def tet_quality(vertices: np.ndarray, tets: np.ndarray) -> np.ndarray:
     vertices, squares = points, np.zeros(len(tets))
     for i, j in combinations(range(4), 2):
         squares += ((vertices[tets[:, i]] - vertices[tets[:, j]]) ** 2).sum(axis=1)
-    return 12.0 * np.cbrt(3.0 * tet_volumes(vertices, tets)) ** 2 / squares * np.sign(tet_volumes(vertices, tets))
+    quality: np.ndarray = (
+        12.0 * np.cbrt(3.0 * tet_volumes(vertices, tets)) ** 2 / squares * np.sign(tet_volumes(vertices, tets))
+    )
+    return quality

@@ -73,6 +73,14 @@ class Mesh:
     ) -> Mesh:
         """Check and build a surface.
 
+        Args:
+            vertices: (n, 3) positions at rest, in m.
+            triangles: (m, 3) vertex numbers, counter-clockwise from outside.
+            name: what to call the mesh in messages and plots.
+            groups: names of sets of vertices, and their numbers.
+            repair: remove what cannot be used, see below.
+            split: part sheets that meet at one edge, see below.
+
         With `repair`, triangles without area, duplicate triangles and vertices in no triangle are removed, and
         `repairs` says so; otherwise each is an InputError. So is an edge of more than two triangles, unless `split`
         parts the sheets that meet there: the flattest two stay one, the others get vertices of their own, which come
@@ -121,6 +129,13 @@ class Mesh:
     ) -> Mesh:
         """Check and build a tetrahedral body; its triangles are its boundary, facing out.
 
+        Args:
+            vertices: (n, 3) positions at rest, in m.
+            tets: (t, 4) vertex numbers.
+            name: what to call the mesh in messages and plots.
+            groups: names of sets of vertices, and their numbers.
+            repair: turn or remove what cannot be used, see below.
+
         With `repair`, tetrahedra that are inside out are turned, and duplicates and vertices in no tetrahedron are
         removed, and `repairs` says so; otherwise each is an InputError. A flat tetrahedron is always one.
         """
@@ -167,6 +182,13 @@ class Mesh:
         repair: bool = False,
     ) -> Mesh:
         """Check and build a wire: vertices joined by edges alone, such as a chain of springs.
+
+        Args:
+            vertices: (n, 3) positions at rest, in m.
+            edges: (k, 2) vertex numbers.
+            name: what to call the mesh in messages and plots.
+            groups: names of sets of vertices, and their numbers.
+            repair: remove what cannot be used, see below.
 
         With `repair`, duplicate edges and vertices on no edge are removed, and `repairs` says so.
         """
@@ -254,7 +276,7 @@ class Mesh:
         chosen = np.atleast_1d(whole_array(chosen, "the selection"))
         return checks.checked_indices(chosen, self.n_vertices, "the selection")
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         # The read-only view around the groups cannot be pickled; the mesh is built again from a plain dict.
         arrays = self.vertices, self.triangles, self.tets
         return Mesh, (*arrays, self.name, dict(self.groups), self.lines, self.repairs)
@@ -287,14 +309,15 @@ def as_mesh(value: Any) -> Mesh:
 
 def as_rotation(rotate: Any) -> np.ndarray:
     """The (3, 3) matrix of a rotation: itself, or of angles about x, y and z."""
-    rotate = as_numbers("rotate", rotate, (3,), (3, 3))
-    if rotate.shape == (3, 3):
-        if not np.allclose(rotate @ rotate.T, np.eye(3), atol=1e-6) or np.linalg.det(rotate) < 0:
+    given = as_numbers("rotate", rotate, (3,), (3, 3))
+    if given.shape == (3, 3):
+        if not np.allclose(given @ given.T, np.eye(3), atol=1e-6) or np.linalg.det(given) < 0:
             raise InputError("rotate must be a rotation: an orthogonal matrix with determinant 1")
-        return rotate
-    angle = float(np.linalg.norm(rotate))
+        return given
+    angle = float(np.linalg.norm(given))
     if angle == 0:
         return np.eye(3)
-    x, y, z = rotate / angle
+    x, y, z = given / angle
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross  # Rodrigues
+    turned: np.ndarray = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross  # Rodrigues
+    return turned

@@ -45,7 +45,8 @@ def _shaped(ball: np.ndarray) -> np.ndarray:
     """
     r = np.linalg.norm(ball, axis=1)
     directions = ball / np.maximum(r, 1e-12)[:, None]
-    return ball * (1.0 + r * r * (_radius(directions) - 1.0))[:, None]
+    shaped: np.ndarray = ball * (1.0 + r * r * (_radius(directions) - 1.0))[:, None]
+    return shaped
 
 
 def rabbit(surface: int = 14_002, inner: int | None = None, height: float = 1.0, *, seed: int = 0) -> Mesh:
@@ -87,7 +88,8 @@ def rabbit(surface: int = 14_002, inner: int | None = None, height: float = 1.0,
 
 def _directions(rng: np.random.Generator, n: int) -> np.ndarray:
     towards = rng.normal(size=(n, 3))
-    return towards / np.linalg.norm(towards, axis=1, keepdims=True)
+    directions: np.ndarray = towards / np.linalg.norm(towards, axis=1, keepdims=True)
+    return directions
 
 
 def _scattered(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -129,7 +131,8 @@ def _delaunay(ball: np.ndarray, surface: int, rng: np.random.Generator) -> np.nd
     volumes = measure.tet_volumes(ball, tets)
     tets[volumes < 0] = tets[volumes < 0][:, [0, 1, 3, 2]]
     # A sliver of four surface points that the joggling made lies flat on others: without it, their faces are outside.
-    return tets[(tets < surface).sum(axis=1) < 4]
+    kept: np.ndarray = tets[(tets < surface).sum(axis=1) < 4]
+    return kept
 
 
 def _relieved(ball: np.ndarray, surface: int, depth: float, rng: np.random.Generator) -> np.ndarray:

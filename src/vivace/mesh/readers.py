@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def _require_whole_ply(path: Path, vertices: int, triangles: int) -> None:
         )
 
 
-def _parts(loaded):
+def _parts(loaded: Any) -> Iterator[tuple[Any, np.ndarray]]:
     """Yield each triangle mesh of what trimesh loaded, and the 4 x 4 transform that places it."""
     if not hasattr(loaded, "graph"):
         if hasattr(loaded, "faces"):

@@ -27,7 +27,8 @@ def stuff(inside: Implicit, lower: np.ndarray, upper: np.ndarray, spacing: float
 
     Args:
         inside: a continuous function, positive inside the shape.
-        lower, upper: corners of a box that holds the shape, in m.
+        lower: lowest corner of a box that holds the shape, in m.
+        upper: highest corner of it.
         spacing: edge of a lattice cell, in m.
     """
     points, tets = _lattice(np.asarray(lower, float), np.asarray(upper, float), spacing)
@@ -125,7 +126,8 @@ def _trim(tets: np.ndarray, side: np.ndarray, cut_keys: np.ndarray, n: int) -> n
         return n + np.searchsorted(cut_keys, topology.edge_keys(np.column_stack([a, b])))
 
     def pick(inner: int, outer: int) -> np.ndarray:
-        return rank[(n_in == inner) & (n_out == outer)]
+        picked: np.ndarray = rank[(n_in == inner) & (n_out == outer)]
+        return picked
 
     out = [rank[(n_in > 0) & (n_out == 0)]]
     for outer in (1, 2, 3):

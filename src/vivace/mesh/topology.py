@@ -6,6 +6,7 @@ sorting rows. Everything here takes and returns plain arrays; indices are vertex
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -26,7 +27,7 @@ def edge_keys(edges: np.ndarray) -> np.ndarray:
 
 
 def _keys(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    keys = np.minimum(a, b).astype(np.int64)
+    keys: np.ndarray = np.minimum(a, b).astype(np.int64)
     keys <<= 32
     keys |= np.maximum(a, b)
     return keys
@@ -88,7 +89,7 @@ def boundary_edges(triangles: np.ndarray) -> np.ndarray:
     return _edges_where(triangles, lambda counts: counts == 1)
 
 
-def _edges_where(triangles: np.ndarray, wanted) -> np.ndarray:
+def _edges_where(triangles: np.ndarray, wanted: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     triangles = element_array("triangles", triangles, 3)
     if len(triangles) == 0:
         return np.zeros((0, 2), np.int32)
@@ -130,7 +131,8 @@ def boundary_of_tets(tets: np.ndarray) -> np.ndarray:
         return np.zeros((0, 3), np.int32)
     faces, order, starts, counts = _tet_faces(tets)
     # In the order of the tets, which keeps the surface as local in memory as they are.
-    return faces[np.sort(order[starts[counts == 1]])].astype(np.int32)
+    outer: np.ndarray = faces[np.sort(order[starts[counts == 1]])].astype(np.int32)
+    return outer
 
 
 def nonmanifold_faces(tets: np.ndarray) -> np.ndarray:
@@ -139,7 +141,8 @@ def nonmanifold_faces(tets: np.ndarray) -> np.ndarray:
     if len(tets) == 0:
         return np.zeros((0, 3), np.int32)
     faces, order, starts, counts = _tet_faces(tets)
-    return faces[order[starts[counts > 2]]].astype(np.int32)
+    shared: np.ndarray = faces[order[starts[counts > 2]]].astype(np.int32)
+    return shared
 
 
 def _edges_among(n: int, edges: np.ndarray) -> np.ndarray:

@@ -16,7 +16,9 @@ from ..registry import Registry
 
 
 class Material(Protocol):
-    """What a body is made of. Anything with these two methods is one, and goes to `Model.of(mesh, material)`:
+    """What a body is made of. Anything with these two methods is one, and goes to `Model.of(mesh, material)`.
+
+    One of your own:
 
         @vv.MATERIALS.register("net")  # for [material] kind = "net" in scene files; otherwise not needed
         @dataclass(frozen=True)
@@ -75,11 +77,12 @@ def _share(n: int, elements: np.ndarray, amounts: np.ndarray) -> np.ndarray:
 class Cloth:
     """A sheet: a spring for each edge, a hinge for each pair of triangles.
 
-    density  surface density (kg/m²)
-    stretch  stiffness of each spring (N/m)
-    bend     bending stiffness k of each hinge (N·m); 0 leaves the hinges out. The flexural rigidity of the sheet is 3 k
-             along the edges of a regular grid and up to 9 k across its diagonals: hinges are not isotropic
-    bending  "isometric" [bergou2006], or "dihedral", by the angle (position based solvers and newton)
+    Attributes:
+        density: surface density (kg/m²).
+        stretch: stiffness of each spring (N/m).
+        bend: bending stiffness k of each hinge (N·m); 0 leaves the hinges out. The flexural rigidity of the sheet is 3
+            k along the edges of a regular grid and up to 9 k across its diagonals: hinges are not isotropic.
+        bending: "isometric" [bergou2006], or "dihedral", by the angle (position based solvers and newton).
     """
 
     density: float = 0.2
@@ -91,11 +94,13 @@ class Cloth:
         _check(self, ("density", "stretch"))
 
     def masses(self, mesh: Mesh) -> np.ndarray:
+        """Each triangle's mass, shared equally by its corners."""
         if not len(mesh.triangles):
             raise InputError(f"cloth needs triangles, and mesh {mesh.name!r} has none; use Wire for edges alone")
         return _share(mesh.n_vertices, mesh.triangles, self.density * mesh.triangle_areas())
 
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
+        """A spring for each edge and, if there is any bending stiffness, a hinge for each pair of triangles."""
         groups = [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
         if self.bend > 0 and len(mesh.hinges):
             groups.append(make_group(_bending(mesh, self.bending), mesh.vertices, mesh.hinges, self.bend))
@@ -107,9 +112,10 @@ class Cloth:
 class Solid:
     """A volume of tetrahedra; for small strains the linear elastic solid of these moduli.
 
-    density         kg/m³
-    youngs_modulus  Pa
-    poisson_ratio   0 to 0.49; 0 needs no volume constraints, which makes a step cheaper
+    Attributes:
+        density: kg/m³.
+        youngs_modulus: Pa.
+        poisson_ratio: 0 to 0.49; 0 needs no volume constraints, which makes a step cheaper.
     """
 
     density: float = 1000.0
@@ -128,6 +134,7 @@ class Solid:
         return e / (2 * (1 + nu)), e * nu / ((1 + nu) * (1 - 2 * nu))
 
     def masses(self, mesh: Mesh) -> np.ndarray:
+        """Each tetrahedron's mass, shared equally by its corners."""
         if not mesh.is_volumetric:
             raise InputError(
                 f"a solid needs tetrahedra, and mesh {mesh.name!r} has none; use vivace.mesh.tetrahedralise, or Cloth"
@@ -135,6 +142,7 @@ class Solid:
         return _share(mesh.n_vertices, mesh.tets, self.density * mesh.tet_volumes())
 
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
+        """The strain of each tetrahedron and, with a Poisson ratio, its change of volume."""
         mu, lam = self.lame
         # μ ‖F - R‖² is μ ‖ε‖² for small strain ε; the volume term w/2 ‖F - G‖² is w/6 tr(ε)², so w = 3 λ gives λ/2 tr².
         groups = [make_group("tet-strain", mesh.vertices, mesh.tets, mu)]
@@ -146,13 +154,17 @@ class Solid:
 @MATERIALS.register("jelly")
 @dataclass(frozen=True)
 class Jelly:
-    """A body as position based dynamics has it: a spring for each edge, a volume for each tetrahedron, and, if asked
-    for, bending of its surface [fratarcangeli2013, section 2]. For position based solvers and `newton`.
+    """A body as position based dynamics has it, of springs and volumes: for position based solvers and `newton`.
 
-    density  kg/m³
-    stretch  stiffness of each spring (N/m)
-    volume   resistance of each tetrahedron to a change of volume (Pa)
-    bend     bending stiffness of the surface (N·m); 0 leaves it out
+    A spring for each edge, a volume for each tetrahedron, and, if asked for, bending of its surface
+    [fratarcangeli2013, section 2].
+
+    Attributes:
+        density: kg/m³.
+        stretch: stiffness of each spring (N/m).
+        volume: resistance of each tetrahedron to a change of volume (Pa).
+        bend: bending stiffness of the surface (N·m); 0 leaves it out.
+        bending: "dihedral", by the angle, or "isometric" [bergou2006].
     """
 
     density: float = 1000.0
@@ -165,6 +177,7 @@ class Jelly:
         _check(self, ("density", "stretch"))
 
     def masses(self, mesh: Mesh) -> np.ndarray:
+        """Each tetrahedron's mass, shared equally by its corners."""
         if not mesh.is_volumetric:
             raise InputError(
                 f"jelly needs tetrahedra, and mesh {mesh.name!r} has none; use vivace.mesh.tetrahedralise, or Cloth"
@@ -172,6 +185,7 @@ class Jelly:
         return _share(mesh.n_vertices, mesh.tets, self.density * mesh.tet_volumes())
 
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
+        """A spring for each edge, and bending and volume as far as these have any stiffness."""
         groups = [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
         if self.bend > 0:
             groups.append(make_group(_bending(mesh, self.bending), mesh.vertices, mesh.hinges, self.bend))
@@ -185,8 +199,9 @@ class Jelly:
 class Wire:
     """Edges alone: a spring for each, its mass shared by its two ends.
 
-    density  kg/m
-    stretch  stiffness of each spring (N/m)
+    Attributes:
+        density: kg/m.
+        stretch: stiffness of each spring (N/m).
     """
 
     density: float = 0.1
@@ -196,11 +211,13 @@ class Wire:
         _check(self, ("density", "stretch"))
 
     def masses(self, mesh: Mesh) -> np.ndarray:
+        """Each edge's mass, half at either end."""
         ends = mesh.vertices[mesh.edges]
         lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
         return _share(mesh.n_vertices, mesh.edges, self.density * lengths)
 
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
+        """A spring for each edge."""
         return [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import HEAVIEST, LARGEST, LIGHTEST, STRONGEST, as_list, check_within, is_number, real_array, shown
+from ..collisions.colliders import Collider
 from ..collisions.settings import Collisions, as_friction
 from ..constraints import ConstraintGroup, Role, make_group
 from ..deprecation import renamed_property
@@ -24,18 +26,20 @@ FIRM = 30.0  # times as stiff as the stiffest constraint: beside it, all of a mo
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Arrays that do not change during a simulation.
+    """Arrays that do not change during a simulation. Methods return a new model and leave the old as it is.
 
         model = Model.of(mesh.cloth(100, 100), Cloth(density=0.2)).pin("top-corners")
 
-    masses     (n,) kg, all positive
-    groups     constraints, one group for each time they were added
-    gravity    (3,) m/s²
-    air        rate at which still air slows a vertex down (1/s)
-    viscosity  the damping force is viscosity (s) x stiffness x rate of change. It conserves linear momentum; being
-               linear, it also slows rigid rotation
-    collisions what it may touch: see `collide`
-    terms      what else it stores energy in: see `add`
+    Attributes:
+        mesh: the body at rest.
+        masses: (n,) kg, all positive.
+        groups: constraints, one group for each time they were added.
+        gravity: (3,) m/s².
+        air: rate at which still air slows a vertex down (1/s).
+        viscosity: the damping force is viscosity (s) x stiffness x rate of change. It conserves linear momentum; being
+            linear, it also slows rigid rotation.
+        collisions: what it may touch: see `collide`.
+        terms: what else it stores energy in: see `add`.
     """
 
     mesh: Mesh
@@ -57,7 +61,15 @@ class Model:
         air: float = 0.0,
         viscosity: float = 0.0,
     ) -> Model:
-        """Make `mesh` of `material` (default: by the kind of its elements)."""
+        """Make `mesh` of a material.
+
+        Args:
+            mesh: from `vivace.mesh`.
+            material: Cloth, Solid, Jelly, Wire or one's own; None: by the kind of the mesh's elements.
+            gravity: (3,) m/s².
+            air: rate at which still air slows a vertex down (1/s).
+            viscosity: the damping force is viscosity (s) x stiffness x rate of change.
+        """
         if not isinstance(mesh, Mesh):
             raise InputError(f"a model is made of a Mesh (vivace.mesh.load, vivace.mesh.cloth, ...), not {shown(mesh)}")
         material = default_material(mesh) if material is None else material
@@ -139,8 +151,15 @@ class Model:
         pins = [group.parameters for group in self.groups if group.kind.role is Role.TARGET]
         return np.concatenate(pins) if pins else np.zeros((0, 3))
 
-    def constrain(self, name: str, vertices: ArrayLike, stiffness: ArrayLike, **options) -> Model:
-        """Add constraints of a registered type; see `vivace list constraints`."""
+    def constrain(self, name: str, vertices: ArrayLike, stiffness: ArrayLike, **options: Any) -> Model:
+        """Add constraints of a registered type; `vivace list constraints` shows them.
+
+        Args:
+            name: of the type, such as "spring".
+            vertices: (m, k) numbers of the vertices of each constraint.
+            stiffness: one for all, or (m,); its unit depends on the type.
+            **options: the type's own, such as `scale` of springs.
+        """
         group = make_group(name, self.mesh.vertices, vertices, stiffness, **options)
         return replace(self, groups=(*self.groups, group))
 
@@ -153,7 +172,7 @@ class Model:
 
     def collide(
         self,
-        colliders: Iterable = (),
+        colliders: Collider | Iterable[Collider] = (),
         *,
         thickness: float = 0.004,
         friction: float | tuple[float, float] = 0.3,
@@ -162,13 +181,19 @@ class Model:
         guard: bool = True,
         sleep: float = 0.0,
     ) -> Model:
-        """Let the body touch `colliders` (vivace.collisions) and, with `itself`, its own surface and other bodies.
+        """Let the body touch colliders, its own surface and other bodies.
 
-        `thickness`: the distance that contacts keep (m). `friction`: Coulomb's coefficient, or (static, kinetic).
-        `stiffness` of contacts in projective dynamics (N/m), see docs/collisions.md for the default; position based
-        solvers have none. `guard`: check after every solve that no surface has passed through another, and keep apart
-        what would; costs about as much as finding the contacts. `sleep`: a vertex in contact that a step would move by
-        less than this share of the thickness stays where it is [macklin2014], so that a heap comes to rest.
+        Args:
+            colliders: one, or several, of `vivace.collisions`.
+            thickness: the distance that contacts keep (m).
+            friction: Coulomb's coefficient, or (static, kinetic).
+            itself: whether surfaces of the model touch each other, one body's own and those of several.
+            stiffness: of contacts in projective dynamics (N/m), see docs/collisions.md for the default; position based
+                solvers have none.
+            guard: check after every solve that no surface has passed through another, and keep apart what would; costs
+                about as much as finding the contacts.
+            sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it
+                is [macklin2014], so that a heap comes to rest.
         """
         touching = (colliders,) if callable(getattr(colliders, "distance", None)) else as_list("colliders", colliders)
         settings = Collisions(tuple(touching), thickness, as_friction(friction), itself, stiffness, guard, sleep)
@@ -181,10 +206,13 @@ class Model:
         stiffness: float | None = None,
         target: ArrayLike | None = None,
     ) -> Model:
-        """Hold vertices (a group's name, or indices) at `target` (default: where they are at rest).
+        """Hold vertices at their targets.
 
-        `target`: one position for all, or one for each: in the order of `where`, or of the vertices for a named group.
-        `stiffness` in N/m; by default 30 times the stiffest weight in the model.
+        Args:
+            where: a group's name, or numbers of vertices.
+            stiffness: in N/m; by default 30 times the stiffest weight in the model.
+            target: one position for all, or one for each: in the order of `where`, or of the vertices for a named
+                group. By default where they are at rest.
         """
         index = self.mesh.select(where)
         if not len(index):
@@ -204,10 +232,12 @@ class Model:
         return self.constrain("pin", index, self.pin_stiffness if stiffness is None else stiffness, target=target)
 
     def sew(self, where: str | Sequence[int] | np.ndarray = "seams", *, stiffness: float | None = None) -> Model:
-        """Hold together vertices (a group's name, or indices) that are at one place at rest.
+        """Hold together vertices that are at one place at rest.
 
-        The group "seams" is where `split=True` has parted the sheets of a surface. `stiffness` in N/m; by default that
-        of the stiffest constraint.
+        Args:
+            where: a group's name, or numbers of vertices. The group "seams" is where `split=True` has parted the sheets
+                of a surface.
+            stiffness: in N/m; by default that of the stiffest constraint.
         """
         index = self.mesh.select(where)
         _, place = np.unique(self.mesh.vertices[index], axis=0, return_inverse=True)

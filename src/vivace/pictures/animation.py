@@ -16,7 +16,7 @@ from .._version import __version__
 from ..checks import as_path
 from ..errors import InputError
 from ..files import writing
-from .backends import DEFAULT_SIZE, Ground, Look, Size
+from .backends import DEFAULT_SIZE, Ground, Look, Renderer, Size
 from .camera import Camera, bounds_of
 from .film import Pictures, check_film, pace, write_film
 from .opening import ground_under, open_renderer
@@ -54,7 +54,7 @@ def _plain(value: Any) -> Any:
 
 
 def save_picture(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     positions: ArrayLike,
     triangles: ArrayLike | None,
     *,
@@ -80,7 +80,7 @@ def save_picture(
 
 
 def save_animation(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     frames: Iterable[ArrayLike],
     triangles: ArrayLike | None,
     *,
@@ -125,19 +125,20 @@ def save_animation(
 class Film:
     """Frames of a model, and all that is drawn with them. It can be pickled, for another process to draw it.
 
-    frames    (n, 3) each, at least one
-    h         seconds from one to the next
-    view      from where one looks, for a camera that is placed so that everything is seen; see `Camera.framing`
-    camera    instead of that one
-    settings  go into the files
+    Attributes:
+        frames: (n, 3) each, at least one.
+        h: seconds from one to the next.
+        view: from where one looks, for a camera that is placed so that everything is seen; see `Camera.framing`.
+        camera: instead of that one.
+        settings: go into the files.
     """
 
-    frames: Sequence[NDArray] | NDArray
+    frames: Sequence[NDArray[Any]] | NDArray[Any]
     h: float
-    triangles: NDArray | None
-    edges: NDArray | None
-    points: NDArray
-    colours: NDArray | None
+    triangles: NDArray[Any] | None
+    edges: NDArray[Any] | None
+    points: NDArray[Any]
+    colours: NDArray[Any] | None
     scenery: Scenery | None
     view: tuple[float, float, float]
     camera: Camera | None
@@ -147,7 +148,7 @@ class Film:
     def of(
         cls,
         model: Model,
-        frames: Sequence[NDArray] | NDArray,
+        frames: Sequence[NDArray[Any]] | NDArray[Any],
         h: float,
         *,
         view: tuple[float, float, float],
@@ -185,7 +186,7 @@ class Film:
         """The last frame to .png."""
         return save_picture(target, self.frames[-1], self.triangles, **self._options(self.frames[-1:]))
 
-    def _options(self, frames: Sequence[NDArray] | NDArray) -> dict[str, Any]:
+    def _options(self, frames: Sequence[NDArray[Any]] | NDArray[Any]) -> dict[str, Any]:
         low, high = bounds_of(frames)
         box = self.scenery.frame(low, high) if self.scenery else (low, high)
         return {
@@ -204,7 +205,7 @@ def _open(
     camera: Camera | None,
     size: Size,
     options: DrawingOptions,
-):
+) -> Renderer:
     if camera is None:
         low, high = bounds_of(frames)
         return open_renderer(triangles, (low, high), size=size, **options)

@@ -14,13 +14,14 @@ POOL = 2.0  # radius of the light on the ground, in half the frame's height
 FARTHEST_PIXEL = 1e5  # beyond this the rasteriser's fixed-point numbers are of no use
 
 
-def drawable(corners: NDArray) -> NDArray[np.bool_]:
+def drawable(corners: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether each screen triangle (k, 3, 2) is finite and within reach of the rasteriser."""
     with np.errstate(invalid="ignore"):
-        return (np.abs(corners) < FARTHEST_PIXEL).all(axis=(1, 2))
+        near: NDArray[np.bool_] = (np.abs(corners) < FARTHEST_PIXEL).all(axis=(1, 2))
+        return near
 
 
-def fill(canvas: Any, corners: NDArray, rgb: NDArray) -> None:
+def fill(canvas: Any, corners: NDArray[Any], rgb: NDArray[Any]) -> None:
     """Fill screen triangles (k, 3, 2) on an Agg canvas, blending the colours (k, 3, 3) of their corners."""
     from matplotlib.transforms import IdentityTransform
 
@@ -29,7 +30,7 @@ def fill(canvas: Any, corners: NDArray, rgb: NDArray) -> None:
         canvas.draw_gouraud_triangles(canvas.new_gc(), np.ascontiguousarray(corners), rgba, IdentityTransform())
 
 
-def blur(mask: NDArray, radius: int) -> NDArray:
+def blur(mask: NDArray[Any], radius: int) -> NDArray[Any]:
     """Three box filters along each axis, which come close to a Gaussian."""
     width = 2 * radius + 1
     for _ in range(3):
@@ -65,14 +66,15 @@ class Backdrop:
         self._plain = view.look.background(view.size)
         # A quarter of the pixels is enough for something blurred.
         self._stencil = RendererAgg((view.size[0] + 1) // 2, (view.size[1] + 1) // 2, 72)
-        self._standing: NDArray | None = None
+        self._standing: NDArray[Any] | None = None
         if view.scenery is not None:
             if view.scenery.ground is not None:
                 self._plain = self._lit_ground()
             if view.ground is not None and len(view.scenery.triangles):
                 self._standing = self._covered(view.scenery.vertices, view.scenery.triangles)
 
-    def paint(self, positions: NDArray) -> NDArray[np.uint8]:
+    def paint(self, positions: NDArray[Any]) -> NDArray[np.uint8]:
+        """What is behind a body at `positions`: the ground with its shadow, and the background."""
         view = self._view
         if view.ground is None or not (len(view.triangles) or self._standing is not None):
             return self._plain
@@ -84,9 +86,10 @@ class Backdrop:
             dark = dark + AROUND * blur(covered, max(view.size[1] // 30, 1))
         light = 1 - np.float32(view.look.shadow) * np.clip(dark, 0, 1 + AROUND)
         light = light.repeat(2, axis=0).repeat(2, axis=1)[: view.size[1], : view.size[0], None]
-        return (self._plain * light + np.float32(0.5)).astype(np.uint8)
+        picture: NDArray[np.uint8] = (self._plain * light + np.float32(0.5)).astype(np.uint8)
+        return picture
 
-    def _covered(self, positions: NDArray, triangles: NDArray) -> NDArray[np.float32]:
+    def _covered(self, positions: NDArray[Any], triangles: NDArray[Any]) -> NDArray[np.float32]:
         """Which part of each pixel (of a quarter as many) has something straight over it."""
         view = self._view
         up = np.asarray(view.camera.up) / np.linalg.norm(view.camera.up)
@@ -118,4 +121,5 @@ class Backdrop:
             pool = np.where(far > 0, np.exp(-((away / POOL) ** 2)), 0.0)[:, :, None]
         colour = (1 - pool) * self._plain + pool * 255 * np.asarray(view.look.ground)
         noise = np.random.default_rng(0).random((height, width, 1))  # or there are rings where the colour steps
-        return (colour + noise).astype(np.uint8)
+        picture: NDArray[np.uint8] = (colour + noise).astype(np.uint8)
+        return picture

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,9 +73,11 @@ class View:
 
     @property
     def point_radius(self) -> float:
+        """The same for points: in metres at the target's distance."""
         return max(self.look.point_radius, 4 / self.size[1]) * self.camera.view_radius
 
     def vertices_needed(self) -> int:
+        """How many positions a frame must have at least for all that is drawn."""
         return 1 + max((int(a.max()) for a in (self.triangles, self.edges, self.points) if a.size), default=-1)
 
 
@@ -105,11 +107,12 @@ class Renderer(ABC):
         rgb = None if colours is None else self._rgb(np.asarray(colours), len(where))
         return self._draw(where, rgb)
 
-    def _rgb(self, colours: NDArray, count: int) -> NDArray:
+    def _rgb(self, colours: NDArray[Any], count: int) -> NDArray[Any]:
         from .palette import label_colours, map_colours
 
         if colours.shape == (count, 3):
-            return np.clip(np.nan_to_num(colours.astype(float)), 0, 1)
+            rgb: NDArray[Any] = np.clip(np.nan_to_num(colours.astype(float)), 0, 1)
+            return rgb
         if colours.shape != (count,):
             raise InputError(f"colours must have the shape ({count}, 3) or ({count},), not {colours.shape}")
         if colours.dtype.kind in "iub":
@@ -117,7 +120,7 @@ class Renderer(ABC):
         return map_colours(colours, self.view.colour_map, self.view.colour_range)
 
     @abstractmethod
-    def _draw(self, positions: NDArray, rgb: NDArray | None) -> NDArray[np.uint8]:
+    def _draw(self, positions: NDArray[Any], rgb: NDArray[Any] | None) -> NDArray[np.uint8]:
         """Draw one checked frame."""
 
     def close(self) -> None:  # noqa: B027  most renderers have nothing to give back

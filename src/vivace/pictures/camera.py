@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +16,7 @@ Vector = tuple[float, float, float]
 THREE_QUARTER_VIEW: Vector = (0.55, 0.5, 1.0)
 
 
-def bounds_of(frames: Iterable[ArrayLike]) -> tuple[NDArray, NDArray]:
+def bounds_of(frames: Iterable[ArrayLike]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The box around every finite vertex of every frame, as (lowest, highest) corner."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for frame in frames:
@@ -98,7 +99,7 @@ class Camera:
         """Half the height of the frame at the target's distance: the size of what is looked at."""
         return self.distance * float(np.tan(np.radians(self.fov_degrees) / 2))
 
-    def axes(self) -> NDArray:
+    def axes(self) -> NDArray[Any]:
         """Rows: right, up, and backward (from the target to the eye), orthonormal."""
         backward = np.subtract(self.eye, self.target)
         backward = backward / np.linalg.norm(backward)
@@ -106,7 +107,7 @@ class Camera:
         right = right / np.linalg.norm(right)
         return np.stack([right, np.cross(backward, right), backward])
 
-    def project(self, positions: NDArray, size: tuple[float, float]) -> tuple[NDArray, NDArray]:
+    def project(self, positions: NDArray[Any], size: tuple[float, float]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Pixel coordinates (x to the right, y UP from the bottom) and the depth in front of the eye."""
         view = (positions - np.asarray(self.eye)) @ self.axes().T
         depth = -view[:, 2]

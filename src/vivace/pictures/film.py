@@ -32,8 +32,10 @@ WRITERS: Registry[Callable[[Path, Pictures, Size, float, str], None]] = Registry
 
 
 def pace(h: float, suffix: str) -> tuple[int, float]:
-    """Which frames to show (every k-th) and how many a second, of frames `h` seconds apart; as near to simulated time
-    as the format goes."""
+    """Which frames to show (every k-th) and how many a second, of frames `h` seconds apart.
+
+    As near to simulated time as the format goes.
+    """
     fastest = _fastest(suffix)
     every = max(1, ceil(1 / (fastest * h) - 1e-9))  # 1e-9: 1/120 s is 120 frames a second, however it was rounded
     return every, min(max(SLOWEST, 1 / (every * h)), fastest)

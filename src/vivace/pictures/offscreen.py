@@ -109,7 +109,7 @@ def _library() -> Any:
     return ps
 
 
-def _tint(rgb: ArrayLike) -> NDArray:
+def _tint(rgb: ArrayLike) -> NDArray[Any]:
     """Polyscope's materials and tone mapping wash colours out; squaring them brings the sRGB look back."""
     return np.asarray(rgb, dtype=float) ** 2
 
@@ -132,7 +132,7 @@ class PolyscopeRenderer(Renderer):
         self._dots: Any = None
         self._coloured = False
 
-    def _draw(self, positions: NDArray, rgb: NDArray | None) -> NDArray[np.uint8]:
+    def _draw(self, positions: NDArray[Any], rgb: NDArray[Any] | None) -> NDArray[np.uint8]:
         if PolyscopeRenderer._owner is not self:
             self._take_over(positions)
         view = self.view
@@ -149,7 +149,7 @@ class PolyscopeRenderer(Renderer):
         backdrop = enlarge(self._backdrop.paint(positions), view.samples)
         return reduce(np.where(solid, picture[:, :, :3], backdrop), view.samples)
 
-    def _paint(self, rgb: NDArray | None) -> None:
+    def _paint(self, rgb: NDArray[Any] | None) -> None:
         target = self._mesh if len(self.view.triangles) else self._wires if len(self.view.edges) else None
         if target is None or (rgb is None and not self._coloured):
             return
@@ -162,7 +162,7 @@ class PolyscopeRenderer(Renderer):
             self._mesh.set_back_face_policy("custom" if rgb is None else "different")
         self._coloured = rgb is not None
 
-    def _take_over(self, positions: NDArray) -> None:
+    def _take_over(self, positions: NDArray[Any]) -> None:
         ps, view, look = self._ps, self.view, self.view.look
         ps.remove_all_structures()
         PolyscopeRenderer._owner = self
@@ -217,6 +217,7 @@ class PolyscopeRenderer(Renderer):
         ps.look_at_dir(camera.eye, camera.target, camera.up)
 
     def close(self) -> None:
+        """Remove what was drawn, unless another renderer has taken over."""
         if PolyscopeRenderer._owner is self:
             self._ps.remove_all_structures()
             PolyscopeRenderer._owner = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -88,7 +90,7 @@ def open_renderer(
     raise InputError("; ".join(reasons) + '; choose backend="auto" or "painter"')
 
 
-def ground_under(low: NDArray, high: NDArray, camera: Camera, scenery: Scenery | None = None) -> float:
+def ground_under(low: NDArray[Any], high: NDArray[Any], camera: Camera, scenery: Scenery | None = None) -> float:
     """The height of the ground, along the camera's up: the scenery's, or its foot, or a little under the box."""
     if scenery is not None and scenery.ground is not None:
         return scenery.ground

@@ -7,6 +7,7 @@ what is behind. Agg blends colours across each triangle, which gives smooth shad
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from .backdrop import Backdrop, drawable, enlarge, fill, reduce
 from .backends import RENDERERS, Renderer, View
 
-Pieces = tuple[NDArray, NDArray, NDArray]  # screen triangles (k, 3, 2), colours of corners (k, 3, 3), depths (k,)
+# screen triangles (k, 3, 2), colours of corners (k, 3, 3), depths (k,)
+Pieces = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 # Directions in the camera's frame (right, up, backward): the light travels with the eye, so no view is in the dark.
 KEY = np.array([-0.45, 0.70, 0.55]) / np.linalg.norm([-0.45, 0.70, 0.55])
@@ -26,15 +28,16 @@ FAN = 14
 LONGEST = 0.035  # edges of scenery, in half the frame's height
 
 
-def shade(rgb: NDArray, normals: NDArray) -> NDArray:
+def shade(rgb: NDArray[Any], normals: NDArray[Any]) -> NDArray[Any]:
     """Ambient from above, two Lambert lights and a faint gloss, summed in linear light; sRGB in and out."""
     sky = 0.20 + 0.06 * normals[:, 1]
     light = sky + 0.68 * np.clip(normals @ KEY, 0, None) + 0.16 * np.clip(normals @ FILL, 0, None)
     gloss = 0.10 * np.clip(normals @ HALFWAY, 0, None) ** 28
-    return np.clip(rgb**GAMMA * (1.12 * light)[:, None] + gloss[:, None], 0, 1) ** (1 / GAMMA)
+    lit: NDArray[Any] = np.clip(rgb**GAMMA * (1.12 * light)[:, None] + gloss[:, None], 0, 1) ** (1 / GAMMA)
+    return lit
 
 
-def vertex_normals(positions: NDArray, triangles: NDArray) -> tuple[NDArray, NDArray]:
+def vertex_normals(positions: NDArray[Any], triangles: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Unit normals per vertex (area-weighted) and raw normals per triangle."""
     a, b, c = (positions[triangles[:, k]] for k in range(3))
     faces = np.cross(b - a, c - a)
@@ -46,7 +49,7 @@ def vertex_normals(positions: NDArray, triangles: NDArray) -> tuple[NDArray, NDA
     return summed / np.where(length > 0, length, 1.0), faces
 
 
-def cut(corners: NDArray, longest: float, view: View) -> NDArray:
+def cut(corners: NDArray[Any], longest: float, view: View) -> NDArray[Any]:
     """Halve triangles (k, 3, d), the first three of d being positions, until no edge is longer than `longest`.
 
     Beyond the camera's target, edges may be as much longer as they are farther; what is out of the frame is left out:
@@ -89,6 +92,8 @@ class Standing:
 
 @RENDERERS.register("painter")
 class Painter(Renderer):
+    """Draws far triangles first and near ones over them, by Matplotlib's Agg: needs no graphics card."""
+
     def __init__(self, view: View):
         super().__init__(view)
         from matplotlib.backends.backend_agg import RendererAgg
@@ -98,7 +103,7 @@ class Painter(Renderer):
         self._backdrop = Backdrop(view)
         self._standing = self._scenery() if view.scenery is not None and len(view.scenery.triangles) else None
 
-    def _draw(self, positions: NDArray, rgb: NDArray | None) -> NDArray[np.uint8]:
+    def _draw(self, positions: NDArray[Any], rgb: NDArray[Any] | None) -> NDArray[np.uint8]:
         with np.errstate(over="ignore", invalid="ignore"):
             pieces = self._pieces(positions, rgb)
         samples = self.view.samples
@@ -119,7 +124,7 @@ class Painter(Renderer):
         order = order[np.argsort(-depth[order], kind="stable")]
         fill(self._canvas, corners[order], colours[order])
 
-    def _pieces(self, positions: NDArray, rgb: NDArray | None) -> list[Pieces]:
+    def _pieces(self, positions: NDArray[Any], rgb: NDArray[Any] | None) -> list[Pieces]:
         """For each kind of thing that moves."""
         view = self.view
         width, height = view.size
@@ -155,7 +160,9 @@ class Painter(Renderer):
         self._paint([pieces])
         return Standing(pieces, np.array(self._canvas.buffer_rgba()))
 
-    def _surface(self, positions: NDArray, pixels: NDArray, depth: NDArray, rgb: NDArray | None) -> Pieces:
+    def _surface(
+        self, positions: NDArray[Any], pixels: NDArray[Any], depth: NDArray[Any], rgb: NDArray[Any] | None
+    ) -> Pieces:
         view, triangles = self.view, self.view.triangles
         normals, faces = vertex_normals(positions, triangles)
         normals = normals @ view.camera.axes().T
@@ -165,7 +172,7 @@ class Painter(Renderer):
         lit = np.where(facing[:, None, None], shade(front, normals)[triangles], shade(back, -normals)[triangles])
         return pixels[triangles], lit, depth[triangles].mean(axis=1)
 
-    def _wires(self, pixels: NDArray, depth: NDArray, rgb: NDArray | None) -> Pieces:
+    def _wires(self, pixels: NDArray[Any], depth: NDArray[Any], rgb: NDArray[Any] | None) -> Pieces:
         view, (start, end) = self.view, self.view.edges.T
         along = pixels[end] - pixels[start]
         length = np.linalg.norm(along, axis=1, keepdims=True)
@@ -187,7 +194,7 @@ class Painter(Renderer):
             np.concatenate([nearer, nearer]),
         )
 
-    def _dots(self, centres: NDArray, depth: NDArray) -> Pieces:
+    def _dots(self, centres: NDArray[Any], depth: NDArray[Any]) -> Pieces:
         view = self.view
         height = view.size[1] * view.samples
         focal = 0.5 * height / np.tan(np.radians(view.camera.fov_degrees) / 2)

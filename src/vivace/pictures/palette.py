@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import count as numbers
 from itertools import takewhile
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,7 @@ OKLAB_TO_LINEAR = np.array(
 )
 
 
-def body_colours(groups: Mapping[str, NDArray], count: int, first: ArrayLike) -> NDArray | None:
+def body_colours(groups: Mapping[str, NDArray[Any]], count: int, first: ArrayLike) -> NDArray[Any] | None:
     """(count, 3) colours for the vertices of bodies that were joined into one mesh; None where there are not several.
 
     `groups` has their vertices as "body-0", "body-1" and so on. `first` is the colour of the first, and of vertices in
@@ -41,7 +42,7 @@ def body_colours(groups: Mapping[str, NDArray], count: int, first: ArrayLike) ->
     return colours
 
 
-def oklch(lightness: float, chroma: float, degrees: float) -> NDArray:
+def oklch(lightness: float, chroma: float, degrees: float) -> NDArray[Any]:
     """sRGB of polar coordinates in Oklab (B. Ottosson, 2020); what a screen cannot show is clipped."""
     a, b = chroma * np.cos(np.radians(degrees)), chroma * np.sin(np.radians(degrees))
     cones = (
@@ -50,10 +51,11 @@ def oklch(lightness: float, chroma: float, degrees: float) -> NDArray:
         lightness - 0.0894841775 * a - 1.2914855480 * b,
     )
     linear = np.clip(OKLAB_TO_LINEAR @ np.power(cones, 3), 0, 1)
-    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    rgb: NDArray[Any] = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return rgb
 
 
-def label_colours(labels: NDArray[np.int64]) -> NDArray:
+def label_colours(labels: NDArray[np.int64]) -> NDArray[Any]:
     """(n,) integers to (n, 3): the eight named colours first, then hues a golden ratio apart."""
     from matplotlib.colors import hsv_to_rgb, to_rgb
 
@@ -66,7 +68,7 @@ def label_colours(labels: NDArray[np.int64]) -> NDArray:
     return np.concatenate([named, more.reshape(-1, 3)])[labels]
 
 
-def map_colours(values: NDArray, name: str, limits: tuple[float, float] | None = None) -> NDArray:
+def map_colours(values: NDArray[Any], name: str, limits: tuple[float, float] | None = None) -> NDArray[Any]:
     """(n,) floats to (n, 3) through a matplotlib colour map; what is not finite becomes grey."""
     from matplotlib import colormaps
 

@@ -35,7 +35,7 @@ INCHES_A_LINE = 0.19
 LONGEST_LABEL = 72  # letters of a line
 
 
-def save_figure(figure: Figure, path: str | os.PathLike, settings: Settings = None) -> None:
+def save_figure(figure: Figure, path: str | os.PathLike[str], settings: Settings = None) -> None:
     """Write a figure to .png, .pdf or .svg, whole, with its settings inside and no date, so that bytes repeat."""
     import matplotlib
 
@@ -54,7 +54,7 @@ def save_figure(figure: Figure, path: str | os.PathLike, settings: Settings = No
 
 
 def adjacency_before_after(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     indptr: ArrayLike,
     indices: ArrayLike,
     orders: Mapping[str, tuple[ArrayLike, ArrayLike, str]],
@@ -123,7 +123,7 @@ class Panel(NamedTuple):
 
 
 def panel_grid(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     rows: Sequence[Sequence[Panel]],
     *,
     runs: bool = False,
@@ -142,7 +142,7 @@ def panel_grid(
 
 
 def error_against_time(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     curves: Mapping[float, Curves] | Mapping[str, Curves],
     *,
     time_step: float | None = None,
@@ -173,7 +173,7 @@ def error_against_time(
 
 
 def error_summary(
-    path: str | os.PathLike, rows: Iterable[tuple[str, float, float]], *, settings: Settings = None
+    path: str | os.PathLike[str], rows: Iterable[tuple[str, float, float]], *, settings: Settings = None
 ) -> None:
     """Median relative error against the budget. `rows`: (solver, budget in milliseconds, median relative error)."""
     by_solver: dict[str, list[tuple[float, float]]] = {}
@@ -187,7 +187,7 @@ def error_summary(
 
 
 def residual_curves(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     curves: Curves,
     title: str = "",
     xlabel: str = "iteration",
@@ -200,7 +200,7 @@ def residual_curves(
 
 
 def _draw(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     rows: Sequence[Sequence[Panel]],
     size: tuple[float, float],
     limit: float,
@@ -238,7 +238,7 @@ def _draw(
     save_figure(figure, path, settings)
 
 
-def _curve(name: str, curve: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray, NDArray]:
+def _curve(name: str, curve: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray[Any], NDArray[Any]]:
     if isinstance(curve, tuple):
         x, y = (np.asarray(part, dtype=float) for part in curve)
     else:
@@ -260,7 +260,7 @@ def _run_ticks(axes: Axes) -> None:
     axes.set_xticks(places, [f"{place:g}" for place in places])
 
 
-def _figure(down: int, across: int, size: tuple[float, float], sharey: bool = False) -> tuple[Figure, NDArray]:
+def _figure(down: int, across: int, size: tuple[float, float], sharey: bool = False) -> tuple[Figure, NDArray[Any]]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -271,8 +271,8 @@ def _figure(down: int, across: int, size: tuple[float, float], sharey: bool = Fa
 
 def _line(
     axes: Axes,
-    x: NDArray,
-    y: NDArray,
+    x: NDArray[Any],
+    y: NDArray[Any],
     name: str,
     place: int,
     *,
@@ -347,7 +347,7 @@ def _legend(figure: Figure, all_axes: Iterable[Axes]) -> None:
     figure.legend(handles.values(), labels, loc="outside upper center", ncols=columns, **look)
 
 
-def _density(rows: NDArray[np.int64], columns: NDArray[np.int64], count: int) -> NDArray:
+def _density(rows: NDArray[np.int64], columns: NDArray[np.int64], count: int) -> NDArray[Any]:
     """Entries counted in at most CELLS x CELLS cells; the root keeps a single entry visible beside a full block."""
     cells = min(count, CELLS)
     which = rows * cells // count * cells + columns * cells // count

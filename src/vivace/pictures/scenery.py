@@ -24,16 +24,17 @@ CUT = 1.0  # how far a piece of a plane reaches beyond the bodies, in their size
 class Scenery:
     """Made by `Scenery.of`.
 
-    vertices   (k, 3), one for each side of a crease
-    triangles  (m, 3), counter-clockwise from where they are seen
-    boxes      (c, 2, 3): lowest and highest corner of each thing with an end
-    ground     height of the ground (m), None where there is none
-    up         which way the height goes
+    Attributes:
+        vertices: (k, 3), one for each side of a crease.
+        triangles: (m, 3), counter-clockwise from where they are seen.
+        boxes: (c, 2, 3): lowest and highest corner of each thing with an end.
+        ground: height of the ground (m), None where there is none.
+        up: which way the height goes.
     """
 
-    vertices: NDArray
+    vertices: NDArray[Any]
     triangles: NDArray[np.int64]
-    boxes: NDArray
+    boxes: NDArray[Any]
     ground: float | None
     up: tuple[float, float, float] = (0.0, 1.0, 0.0)
 
@@ -68,7 +69,7 @@ class Scenery:
             up,
         )
 
-    def frame(self, lowest: ArrayLike, highest: ArrayLike) -> tuple[NDArray, NDArray]:
+    def frame(self, lowest: ArrayLike, highest: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
         """The box to look at when the bodies are in the given one: with what stands near them, and the ground."""
         low, high = np.array(lowest, dtype=float), np.array(highest, dtype=float)
         size = float(np.linalg.norm(high - low))
@@ -83,7 +84,7 @@ class Scenery:
         return low, high
 
 
-def _near(plane: Any, low: NDArray, high: NDArray) -> tuple[NDArray, NDArray]:
+def _near(plane: Any, low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """A square piece of a plane, under the middle of the box."""
     size, middle, normal = float(np.linalg.norm(high - low)), (low + high) / 2, np.asarray(plane.normal)
     square = plane.surface()
@@ -93,17 +94,21 @@ def _near(plane: Any, low: NDArray, high: NDArray) -> tuple[NDArray, NDArray]:
     return foot + reach * corners, square.triangles
 
 
-def _above(vertices: NDArray, triangles: NDArray, up: NDArray, ground: float) -> tuple[NDArray, NDArray]:
+def _above(
+    vertices: NDArray[Any], triangles: NDArray[Any], up: NDArray[Any], ground: float
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """The part of a surface over the ground."""
     heights = vertices @ up - ground
     if heights.min() >= -1e-9 * np.ptp(vertices, axis=0).max():
         return vertices, triangles
     from trimesh.intersections import slice_faces_plane
 
-    return slice_faces_plane(vertices, triangles.astype(np.int64), up, ground * up)[:2]
+    sliced = slice_faces_plane(vertices, triangles.astype(np.int64), up, ground * up)
+    cut: tuple[NDArray[Any], NDArray[Any]] = sliced[:2]
+    return cut
 
 
-def _creased(vertices: NDArray, triangles: NDArray) -> tuple[NDArray, NDArray]:
+def _creased(vertices: NDArray[Any], triangles: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The same surface with vertices of their own on either side of sharp edges, so that shading stops there."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

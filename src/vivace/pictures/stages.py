@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,7 @@ HATCHES = ("", "//", "..", "\\\\")  # where there are more stages than colours
 
 
 def stacked_stages(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     panels: Mapping[str, Mapping[str, ArrayLike]],
     *,
     budget_ms: float | None = None,
@@ -74,7 +74,7 @@ def stacked_stages(
     save_figure(figure, path, settings)
 
 
-def timelines(path: str | os.PathLike, rows: Sequence[Sequence[Panel]], *, settings: Settings = None) -> None:
+def timelines(path: str | os.PathLike[str], rows: Sequence[Sequence[Panel]], *, settings: Settings = None) -> None:
     """Panels in rows, on linear axes from zero, with one legend: a name has the same colour in all of them."""
     names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.curves))
     if not names:
@@ -93,7 +93,7 @@ def timelines(path: str | os.PathLike, rows: Sequence[Sequence[Panel]], *, setti
     save_figure(figure, path, settings)
 
 
-def _stack(title: str, stages: Mapping[str, ArrayLike]) -> NDArray:
+def _stack(title: str, stages: Mapping[str, ArrayLike]) -> NDArray[Any]:
     """(stages, frames), tested."""
     arrays = [np.asarray(values, float) for values in stages.values()]
     if not arrays or any(array.ndim != 1 or not len(array) for array in arrays):
@@ -107,7 +107,7 @@ def _stack(title: str, stages: Mapping[str, ArrayLike]) -> NDArray:
     return stack
 
 
-def _high(totals: NDArray) -> float:
+def _high(totals: NDArray[Any]) -> float:
     """The top of the axes: a single frame that was held up does not flatten the others."""
     return min(float(totals.max()), 2.0 * float(np.percentile(totals, 95))) or 1.0
 

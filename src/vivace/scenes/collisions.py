@@ -62,7 +62,7 @@ KINDS: dict[str, Callable[..., Collider | Iterable[Collider]]] = {
 }
 
 
-def with_collisions(path: Path, model: Model, settings: dict) -> Model:
+def with_collisions(path: Path, model: Model, settings: dict[str, Any]) -> Model:
     """The model with what a file's [collisions] table describes; whatever it touched before is forgotten."""
     check_known(path, "[collisions]", settings, KEYS)
     rows = settings.get("colliders", [])
@@ -76,7 +76,7 @@ def with_collisions(path: Path, model: Model, settings: dict) -> Model:
         raise InputError(f"{path}: [collisions] {error}") from error
 
 
-def _colliders(path: Path, number: int, row: dict) -> list[Collider]:
+def _colliders(path: Path, number: int, row: dict[str, Any]) -> list[Collider]:
     options = dict(row)
     kind = options.pop("kind", None)
     if kind is None:

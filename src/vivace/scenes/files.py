@@ -70,8 +70,13 @@ LOADING = frozenset(list(inspect.signature(meshes.load).parameters)[1:])
 MESH_OPTIONS = LOADING | {"sew"}
 
 
-def load_scene(target: str | os.PathLike, /, **parameters) -> Scene:
-    """A scene from its name, a TOML file or a mesh file."""
+def load_scene(target: str | os.PathLike[str], /, **parameters: Any) -> Scene:
+    """A scene from its name, a TOML file or a mesh file.
+
+    Args:
+        target: the name of a registered scene, or the path of a file.
+        **parameters: of a registered scene; of a mesh file the options of `vivace.mesh.load`, and `sew`.
+    """
     if isinstance(target, str) and target in SCENES:
         return make_scene(target, **parameters)
     path = as_path(target, "a scene")
@@ -91,7 +96,7 @@ def load_scene(target: str | os.PathLike, /, **parameters) -> Scene:
     return from_mesh(meshes.load(path, **parameters), sew=sew, settings=settings)
 
 
-def from_mesh(body: Mesh, *, sew: bool = False, settings: dict | None = None) -> Scene:
+def from_mesh(body: Mesh, *, sew: bool = False, settings: dict[str, Any] | None = None) -> Scene:
     """A mesh held by its highest vertices, made of what its elements suggest; `sew`: see `Model.sew`."""
     if not isinstance(settings, dict | None):
         raise InputError(f"settings must be a dictionary, not {shown(settings)}")
@@ -158,7 +163,7 @@ def _from_toml(path: Path) -> Scene:
     return replace(scene, **changes)
 
 
-def _in_world(path: Path, scene: Scene, world: dict) -> Scene:
+def _in_world(path: Path, scene: Scene, world: dict[str, Any]) -> Scene:
     """A named scene in other circumstances."""
     steps = ("wind", "time_step", "substeps", "integrator")
     check_known(path, "[world] of a named scene", world, {"gravity", "stiffness", *steps})
@@ -170,7 +175,7 @@ def _in_world(path: Path, scene: Scene, world: dict) -> Scene:
     return replace(scene, **changes)
 
 
-def _described(path: Path, data: dict) -> Scene:
+def _described(path: Path, data: dict[str, Any]) -> Scene:
     shape = dict(table_of(path, data, "mesh"))
     sew = shape.pop("sew", False) if "file" in shape else False
     body = _mesh(path, shape)
@@ -217,7 +222,7 @@ def _described(path: Path, data: dict) -> Scene:
     return Scene(path.stem, model, world.get("time_step", 1 / 30), settings=settings, **motion)
 
 
-def _mesh(path: Path, options: dict) -> Mesh:
+def _mesh(path: Path, options: dict[str, Any]) -> Mesh:
     options = dict(options)
     file, generator = options.pop("file", None), options.pop("generator", None)
     if (file is None) == (generator is None):
@@ -235,7 +240,9 @@ def _mesh(path: Path, options: dict) -> Mesh:
     return body.transformed(**placing) if placing else body
 
 
-def write_tuned(path: str | os.PathLike, target: str, parameters: dict[str, object], tuned: dict[str, float]) -> None:
+def write_tuned(
+    path: str | os.PathLike[str], target: str, parameters: dict[str, object], tuned: dict[str, float]
+) -> None:
     """A scene file for `target` (a name, a scene file or a mesh file) that remembers what was tuned."""
     path, source = as_path(path), as_path(target, "a scene")
     for what, table in (("parameters", parameters), ("tuned", tuned)):
@@ -259,7 +266,7 @@ def write_tuned(path: str | os.PathLike, target: str, parameters: dict[str, obje
     write_text(path, "\n".join(lines))
 
 
-def _seen_from(path: str | os.PathLike, file: Path) -> str:
+def _seen_from(path: str | os.PathLike[str], file: Path) -> str:
     """`file` as a scene file at `path` has to call it."""
     return os.path.relpath(file.resolve(), Path(path).resolve().parent)
 

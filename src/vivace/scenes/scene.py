@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -20,26 +21,39 @@ from ..solvers.chebyshev import AUTO, ChebyshevMethod
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """`start`: positions to start from (n, 3), when not at rest. `wind`: velocity of the air (m/s).
+    """A model, how it starts and how to simulate it.
 
-    `settings`: all that made it, for the record.
-    `tuned`: the ρ that `vivace tune` found for Chebyshev solvers, by solver; used where ρ is "auto".
+    Attributes:
+        name: of the scene.
+        model: what moves.
+        time_step: of a frame (s).
+        start: positions to start from (n, 3), when not at rest.
+        solver: see `Simulation`.
+        budget: of a frame.
+        frames: how many a run has unless told otherwise.
+        view: from where to look, as a direction from the middle.
+        settings: all that made it, for the record.
+        tuned: the ρ that `vivace tune` found for Chebyshev solvers, by solver; used where ρ is "auto".
+        wind: velocity of the air (m/s).
+        guess: see `Simulation`.
+        substeps: see `Simulation`.
+        integrator: see `Simulation`.
     """
 
     name: str
     model: Model
     time_step: float
     start: np.ndarray | None = None
-    solver: str | tuple[str, dict] = "auto"
+    solver: str | tuple[str, dict[str, Any]] = "auto"
     budget: Budget = field(default_factory=lambda: Budget(ms=8.0))
     frames: int = 120
-    view: tuple[float, float, float] = (0.55, 0.5, 1.0)  # from where to look
-    settings: dict = field(default_factory=dict)
+    view: tuple[float, float, float] = (0.55, 0.5, 1.0)
+    settings: dict[str, Any] = field(default_factory=dict)
     tuned: dict[str, float] = field(default_factory=dict)
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    guess: str = "inertia"  # see Simulation
-    substeps: int | str = "auto"  # likewise
-    integrator: str = "euler"  # likewise
+    guess: str = "inertia"
+    substeps: int | str = "auto"
+    integrator: str = "euler"
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):
@@ -53,19 +67,29 @@ class Scene:
 
     @property
     def is_cloth(self) -> bool:
+        """Whether the model has a surface and no volume."""
         return bool(len(self.model.mesh.triangles)) and not self.model.mesh.is_volumetric
 
     def simulate(
         self,
         *,
-        solver: str | tuple[str, dict] | Solver | None = None,
+        solver: str | tuple[str, dict[str, Any]] | Solver | None = None,
         budget: Budget | float | None = None,
         threads: int | None = None,
         seed: int = 0,
         substeps: int | str | None = None,
         integrator: str | None = None,
     ) -> Simulation:
-        """A simulation at the scene's start; solver, budget, substeps and integrator default to the scene's own."""
+        """A simulation at the scene's start.
+
+        Args:
+            solver: as for `Simulation`; by default the scene's own, as are budget, substeps and integrator.
+            budget: of a frame.
+            threads: by default one for each core.
+            seed: of the colouring.
+            substeps: steps that a frame is made of, or "auto".
+            integrator: "euler" or "bdf2".
+        """
         chosen = make_solver(self.solver if solver is None else solver)
         mine = not isinstance(solver, Solver)  # a caller's own solver stays as it is
         if mine and isinstance(chosen, ChebyshevMethod) and chosen.rho == AUTO and chosen.name in self.tuned:
@@ -90,8 +114,13 @@ class Scene:
 SCENES: Registry[Callable[..., Scene]] = Registry("scene")
 
 
-def make_scene(name: str, /, **parameters) -> Scene:
-    """A registered scene with some of its parameters changed; `vivace list scenes` shows them."""
+def make_scene(name: str, /, **parameters: Any) -> Scene:
+    """A registered scene with some of its parameters changed.
+
+    Args:
+        name: of a scene; `vivace list scenes` shows them with their parameters.
+        **parameters: those that are to differ from their defaults.
+    """
     define = SCENES[name]
     known = inspect.signature(define).parameters
     for key in parameters:
@@ -113,4 +142,5 @@ def parameters_of(name: str) -> dict[str, object]:
 
 
 def summary_of(name: str) -> str:
+    """The first line of a scene's docstring."""
     return (inspect.getdoc(SCENES[name]) or "").partition("\n")[0]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError
 
 
-def table_of(path: Path, data: dict, name: str) -> dict:
+def table_of(path: Path, data: dict[str, Any], name: str) -> dict[str, Any]:
     """The table of that name; empty where there is none."""
     table = data.get(name, {})
     if not isinstance(table, dict):
@@ -17,7 +18,7 @@ def table_of(path: Path, data: dict, name: str) -> dict:
     return table
 
 
-def check_known(path: Path, where: str, found: dict, known: Iterable[str]) -> None:
+def check_known(path: Path, where: str, found: Mapping[str, object], known: Iterable[str]) -> None:
     """Refuse entries that mean nothing: most are misspelt."""
     known = sorted(known)
     for key in found:

@@ -153,7 +153,7 @@ class Controls(ABC):
         return self._solver
 
     @solver.setter
-    def solver(self, value: str | tuple[str, dict] | Solver) -> None:
+    def solver(self, value: str | tuple[str, dict[str, Any]] | Solver) -> None:
         self._solver = make_solver(value)
         self._after_ns = 0
         self._choose_substeps()
@@ -284,11 +284,17 @@ class Controls(ABC):
     def grab(
         self, what: int | Sequence[int] | np.ndarray | tuple[ArrayLike, ArrayLike], target: ArrayLike | None = None
     ) -> int | tuple[int, ...] | None:
-        """Hold a vertex at `target` (3,) (default: where it is) from the next step on, as a pin that may move.
+        """Hold a vertex from the next step on, as a pin that may move.
 
-        `what`: the number of a vertex; a sequence of k numbers, with a `target` (k, 3); or a ray (origin, direction),
-        which takes the vertex it points at. Returns the vertex or the vertices, or None where the ray hits nothing.
-        Grab again to move them, which costs nothing; grab others to hold more.
+        Grab again to move it, which costs nothing; grab others to hold more.
+
+        Args:
+            what: the number of a vertex; a sequence of k numbers; or a ray (origin, direction), which takes the vertex
+                it points at.
+            target: where to hold it, (3,), or (k, 3) for k vertices, m; by default where it is.
+
+        Returns:
+            The vertex or the vertices, or None where the ray hits nothing.
         """
         found = chosen(what, self._motion.q, self.model.mesh)
         if found is None:
@@ -325,11 +331,15 @@ class Controls(ABC):
         if self._grabs.model is not self._model:
             self._adopt(self._grabs.model)
 
-    def view(self, *, name: str = "simulation", browser: bool | None = None, **options) -> Any:
+    def view(self, *, name: str = "simulation", browser: bool | None = None, **options: Any) -> Any:
         """Show this simulation in the browser while it runs: look, grab, change. In a notebook the page is the result.
 
-        `browser`: open one (default: unless in a notebook). Options: those of `vivace.viewer.Viewer`, host, port, ...
         It runs until `stop()` of what is returned is called; from then on it is yours to step again.
+
+        Args:
+            name: what the page calls it.
+            browser: whether to open one; by default unless this is a notebook.
+            **options: those of `vivace.viewer.Viewer`: host, port, ...
         """
         show = type(self).viewer
         if show is None:
@@ -362,4 +372,5 @@ def pulled(model: Model, gravity: np.ndarray, forces: np.ndarray, h: float) -> n
                 f"{what} would move a vertex by {way:.3g} m in a time step of {h:g} s; float32 positions have room for "
                 f"{most:g} m: shorten the step or weaken the {what}"
             )
-    return gravity + pushed
+    pull: np.ndarray = gravity + pushed
+    return pull

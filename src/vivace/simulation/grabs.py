@@ -18,9 +18,10 @@ from .picking import as_ray, picked_vertex
 class Grabs:
     """A model without what is grabbed, what is grabbed of it, and the targets of both.
 
-    plain    the model without what is grabbed
-    model    the model with it: its free vertices that are grabbed have pins
-    targets  (p, 3) where the pins of `model` hold their vertices (m), in its order
+    Attributes:
+        plain: the model without what is grabbed.
+        model: the model with it: its free vertices that are grabbed have pins.
+        targets: (p, 3) where the pins of `model` hold their vertices (m), in its order.
     """
 
     def __init__(self, plain: Model):
@@ -32,11 +33,13 @@ class Grabs:
 
     @property
     def grabbed(self) -> tuple[int, ...]:
+        """The vertices that are grabbed, in the order in which they were."""
         return tuple(self._grabbed)
 
     def place_of(self, vertex: int) -> np.ndarray:
         """Where a grabbed vertex is held."""
-        return self.targets[self._grabbed[vertex]]
+        place: np.ndarray = self.targets[self._grabbed[vertex]]
+        return place
 
     def grab(self, vertices: Sequence[int], places: np.ndarray) -> None:
         """Hold vertices at `places` (k, 3). `model` stays the same object unless one of them was free."""

@@ -31,11 +31,14 @@ HISTORY = ("before", "shares", "moving")  # what the adaptive guess remembers
 class Motion:
     """The vectors of a step, (n, 4) float32, and the plans that work on them.
 
-    q, v       positions, and velocities (with form="verlet" the last displacement, h v)
-    s, start   prediction and first guess
-    constant   `System.constant`, what the prediction and pins put on the right-hand side
-    new        where a solver puts its result
-    target     where pins hold their vertices
+    Attributes:
+        q: positions.
+        v: velocities; with form="verlet" the last displacement, h v.
+        s: prediction.
+        start: first guess.
+        constant: `System.constant`, what the prediction and pins put on the right-hand side.
+        new: where a solver puts its result.
+        target: where pins hold their vertices.
     """
 
     def __init__(self, model: Model, form: str, integrator: str, threads: int):

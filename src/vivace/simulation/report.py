@@ -29,20 +29,23 @@ STAGES = ("predict", "collide", "colour", "solve", "guard", "update")
 class Report:
     """What a step did.
 
-    sweeps    how many
-    residual  norm of the residual (N) that the last sweep met; of position based solvers, that of C + λ/(w h²)
-    residuals with `Simulation.trace`, (k, 2): the number of a sweep, from 0, and the residual it met, for every sweep
-              over fresh projections, the first 4096 at most; otherwise empty
-    stopped   which limit ended it: "time", "iterations" or "tolerance"
-    stages    milliseconds of each stage, in order
-    colours   of the constraint graph; None for solvers that do not colour
-    contacts  how many the collide stage found
-    phases    milliseconds of the solve stage by what was done in it (sweeps, local passes, coarse levels, ...)
-    corrected vertices that the guard had to stop from passing through a surface
-    note      what the solver had to do out of the ordinary; "" when nothing
-    substeps  equal parts that the step was made of; residual, energy, errors and contacts are those of the last part
-    energy    ε of the step at the result (J), computed when first asked for
-    gradient  norm of ∇ε there (N), likewise; float32 positions leave about 1e-7 m x stiffness of it
+    Attributes:
+        number: of the step, from 1.
+        sweeps: how many.
+        residual: norm of the residual (N) that the last sweep met; of position based solvers, that of C + λ/(w h²).
+        residuals: with `Simulation.trace`, (k, 2): the number of a sweep, from 0, and the residual it met, for every
+            sweep over fresh projections, the first 4096 at most; otherwise empty.
+        stopped: which limit ended it: "time", "iterations" or "tolerance".
+        stages: milliseconds of each stage, in order.
+        colours: of the constraint graph; None for solvers that do not colour.
+        contacts: how many the collide stage found.
+        phases: milliseconds of the solve stage by what was done in it (sweeps, local passes, coarse levels, ...).
+        corrected: vertices that the guard had to stop from passing through a surface.
+        note: what the solver had to do out of the ordinary; "" when nothing.
+        substeps: equal parts that the step was made of; residual, energy, errors and contacts are those of the last
+            part.
+        energy: ε of the step at the result (J), computed when first asked for.
+        gradient: norm of ∇ε there (N), likewise; float32 positions leave about 1e-7 m x stiffness of it.
     """
 
     number: int
@@ -80,10 +83,12 @@ class Report:
 
     @property
     def ms_per_sweep(self) -> float:
+        """Milliseconds of the solve stage for each sweep."""
         return self.stages["solve"] / self.sweeps
 
     @property
     def finite(self) -> bool:
+        """Whether all positions are finite numbers."""
         return bool(np.isfinite(self._rows).all())
 
     @property
@@ -108,14 +113,17 @@ class Report:
 
     def forces(self) -> np.ndarray:
         """|∇ε| at each vertex (N): what this step has left unsolved there."""
-        return np.linalg.norm(self._system.gradient(self.positions.astype(np.float64), self.frame), axis=1)
+        sizes: np.ndarray = np.linalg.norm(self._system.gradient(self.positions.astype(np.float64), self.frame), axis=1)
+        return sizes
 
     @cached_property
     def energy(self) -> float:
+        """ε of the step at the result (J); of the last substep, computed when first asked for."""
         return self._system.energy(self.positions.astype(np.float64), self.frame)
 
     @cached_property
     def gradient(self) -> float:
+        """Norm of ∇ε at the result (N); of the last substep, computed when first asked for."""
         return float(np.linalg.norm(self._system.gradient(self.positions.astype(np.float64), self.frame)))
 
     @cached_property
@@ -159,14 +167,17 @@ class StageClock:
         self._stages = dict.fromkeys(STAGES, 0.0)
 
     def end(self, name: str) -> int:
+        """A stage ends now: count what it took since the last one ended, and return that (ns)."""
         now = time.perf_counter_ns()
         spent, self._last = now - self._last, now
         self._stages[name] = self._stages.get(name, 0.0) + spent / 1e6
         return spent
 
     def restart_budget(self) -> None:
+        """Let the budget run from now on: the set-up of a new solver is not part of it."""
         self.start_ns = time.perf_counter_ns()
 
     @property
     def stages(self) -> MappingProxyType[str, float]:
+        """Milliseconds of each stage so far, in order."""
         return MappingProxyType(self._stages)

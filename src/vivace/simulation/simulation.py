@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -41,28 +42,30 @@ class Simulation(Controls):
         report = sim.step()
         sim.positions
 
-    solver     a name, "name:option=value", "name(inner)", ("name", {options}) or a Solver
-    budget     a Budget, or a number of milliseconds
-    time_step  of a frame (s)
-    substeps   steps of equal length that a frame is made of: a number, or "auto", as many as the solver finds best for
-               the budget. More of them follow the motion more closely; the budget is the frame's
-    threads    default: one for each core. The result does not depend on it (with a budget of iterations)
-    seed       of the colouring
-    form       what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2]
-    guess      where solvers of projective dynamics start: "inertia", at the prediction, or "adaptive", without what the
-               last step did not let through of gravity and other forces [chen2024]: what lies then keeps still however
-               few and however many sweeps a step has, and what swings lags behind. For solvers that sweep over
-               vertices: under others cloth is stretched between what is held back and what is not
-    integrator "euler", implicit, or "bdf2", of second order in time: it follows motion more closely and damps less, and
-               cannot gain energy however short the solver's time is (see `integrators`). Not with "verlet"
-    trace      reports have the residual of every sweep (`Report.residuals`); may be switched at any time
+    Args:
+        model: what moves.
+        solver: a name, "name:option=value", "name(inner)", ("name", {options}) or a Solver.
+        budget: a Budget, or a number of milliseconds.
+        time_step: of a frame (s).
+        substeps: steps of equal length that a frame is made of: a number, or "auto", as many as the solver finds best
+            for the budget. More of them follow the motion more closely; the budget is the frame's.
+        threads: default: one for each core. The result does not depend on it (with a budget of iterations).
+        seed: of the colouring.
+        form: what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2].
+        guess: where solvers of projective dynamics start: "inertia", at the prediction, or "adaptive", without what the
+            last step did not let through of gravity and other forces [chen2024]: what lies then keeps still however few
+            and however many sweeps a step has, and what swings lags behind. For solvers that sweep over vertices: under
+            others cloth is stretched between what is held back and what is not.
+        integrator: "euler", implicit, or "bdf2", of second order in time: it follows motion more closely and damps
+            less, and cannot gain energy however short the solver's time is (see `integrators`). Not with "verlet".
+        trace: reports have the residual of every sweep (`Report.residuals`); may be switched at any time.
     """
 
     def __init__(
         self,
         model: Model,
         *,
-        solver: str | tuple[str, dict] | Solver = "auto",
+        solver: str | tuple[str, dict[str, Any]] | Solver = "auto",
         budget: Budget | float = 8.0,
         time_step: float = 1 / 30,
         substeps: int | str = "auto",
@@ -93,15 +96,14 @@ class Simulation(Controls):
         self._grabs = Grabs(model)
         self._last_targets: tuple[np.ndarray, np.ndarray] | None = None  # pins at the end of the last step, and where
         self._seconds, self._from_frame = 0.0, 0  # simulated until the time step last changed, and the frame of that
-        self._together: tuple[tuple, np.ndarray, SubstepsPlan | None] | None = (
-            None  # the substeps of a frame as one plan
-        )
+        # the substeps of a frame as one plan, and what it was made for
+        self._together: tuple[tuple[object, ...], np.ndarray, SubstepsPlan | None] | None = None
         self._detector: Detector | None = None
         self._after_ns = 0  # what came after the last sweep took lately
         self._h, self._substeps = check_time_step(time_step), 1
         self._adopt(model)
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise InputError("a simulation cannot be copied or pickled; make a new one and assign its `state`")
 
     def __repr__(self) -> str:
@@ -110,7 +112,7 @@ class Simulation(Controls):
     # --- the step -------------------------------------------------------------------------------------------------
 
     def step(self, budget: Budget | float | None = None) -> Report:
-        """Advance by one time step, in `substeps` equal parts."""
+        """Advance by one time step, in `substeps` equal parts; `budget`: for this step alone."""
         budget = self.budget if budget is None else as_budget(budget)
         clock, parts, last = StageClock(), [], self._grabs.targets
         if self._motion.bdf2 is not None:

@@ -30,14 +30,23 @@ WHOLE = ("pinned", "grabbed", "last_pinned")
 class State:
     """The state of a simulation between two steps.
 
-    positions, velocities  (n, 3) float32, in m and m/s; with form="verlet" velocities are the last displacements, m
-    forces, gravity, wind  what was set: (n, 3) N, (3,) m/s², (3,) m/s
-    pinned, targets        vertices that the model's pins hold, and where (p, 3), m
-    grabbed, homes         vertices that are grabbed, and where the pins among them have their targets otherwise (k, 3)
-    last_pinned, last_targets  pins at the end of the last step: the next moves them from there
-    seconds, frames        simulated time, and steps made
-    form, integrator       of the simulation it was taken from, which another must have to go on with it
-    memory                 what the first guess, the integrator and the solver remember, by name
+    Attributes:
+        positions: (n, 3) float32, m.
+        velocities: (n, 3) float32, m/s; with form="verlet" the last displacements, m.
+        forces: what was set: (n, 3), N.
+        gravity: what was set: (3,), m/s².
+        wind: what was set: (3,), m/s.
+        pinned: vertices that the model's pins hold.
+        targets: where they hold them: (p, 3), m.
+        grabbed: vertices that are grabbed.
+        homes: where the pins among them have their targets otherwise: (k, 3), m.
+        last_pinned: vertices that were pinned at the end of the last step.
+        last_targets: where they were then: the next step moves them from there.
+        seconds: simulated time.
+        frames: steps made.
+        form: of the simulation it was taken from, which another must have to go on with it.
+        integrator: likewise.
+        memory: what the first guess, the integrator and the solver remember, by name.
     """
 
     positions: np.ndarray

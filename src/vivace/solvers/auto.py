@@ -102,6 +102,7 @@ class Auto(Solver):
         self._measured: tuple[Model, float] | None = None
 
     def substeps_for(self, model: Model, h: float, budget: Budget) -> int:
+        """As many as the budget has time for, within what helps; one where there are contacts and no limit."""
         if model.collisions is not None:  # finding contacts takes as long as some rounds
             if budget.ms is None and budget.iterations is None:
                 return 1
@@ -120,6 +121,7 @@ class Auto(Solver):
         return self._measured[1]
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        """Choose a solver for the system, and prepare that one."""
         cells = FREE_CELLS if system.model.collisions is None else TOUCHING_CELLS
         inner = "multigrid:background=True" if system.n >= BIG else "multigrid"
         options = {"inner": inner, "cells": cells} if wants_lattice(system.model) else {"inner": inner}
@@ -129,31 +131,38 @@ class Auto(Solver):
         self.system, self.colouring = system, self._solver.colouring
 
     def adapt(self, system: System) -> bool:
+        """Let the chosen solver go on, if it can."""
         if self._solver is None or not self._solver.adapt(system):
             return False
         self.system = system
         return True
 
     def remembered(self) -> dict[str, np.ndarray]:
+        """What the chosen solver remembers."""
         return {} if self._solver is None else self._solver.remembered()
 
     def recall(self, memory: dict[str, np.ndarray]) -> None:
+        """Hand it back to the chosen solver."""
         if self._solver is not None:
             self._solver.recall(memory)
 
     @property
     def plan_key(self) -> object:
+        """That of the chosen solver."""
         return None if self._solver is None else self._solver.plan_key
 
     @property
     def used(self) -> str:
+        """The name of the chosen solver."""
         return self.name if self._solver is None else self._solver.name
 
     def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        """Hand the contacts to the chosen solver."""
         assert self._solver is not None
         self._solver.set_contacts(contacts, previous, start)
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """Let the chosen solver solve; without a time limit it waits for what is made in the background."""
         assert self._solver is not None
         if deadline.budget.ms is None:
             self._solver.wait()  # the result must not depend on when a hierarchy is there
@@ -162,13 +171,16 @@ class Auto(Solver):
     def plan_substeps(
         self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, before: Sequence[Phase], after: Sequence[Phase]
     ) -> SubstepsPlan | None:
+        """The plan of the chosen solver."""
         assert self._solver is not None
         return self._solver.plan_substeps(start, constant, out, before, after)
 
     def wait(self) -> None:
+        """Wait for what the chosen solver makes in the background."""
         if self._solver is not None:
             self._solver.wait()
 
     def forget(self) -> None:
+        """Let the chosen solver forget."""
         if self._solver is not None:
             self._solver.forget()

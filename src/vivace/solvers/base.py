@@ -10,7 +10,7 @@ import inspect
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -38,10 +38,11 @@ LEAST_SWEEPS, LEAST_ROUNDS = 8, 4  # of solvers that sweep over vertices or cons
 class Budget:
     """When to stop: the first limit that is met. At least one must be given.
 
-    ms          wall-clock time of a whole step (ms), prediction and update included
-    iterations  sweeps a step
-    tolerance   norm of the residual that a sweep over fresh projections meets, relative to that of the first sweep;
-                what float32 positions cannot resolve is not asked for. Alone, it gives up after 10,000 sweeps
+    Attributes:
+        ms: wall-clock time of a whole step (ms), prediction and update included.
+        iterations: sweeps a step.
+        tolerance: norm of the residual that a sweep over fresh projections meets, relative to that of the first sweep;
+            what float32 positions cannot resolve is not asked for. Alone, it gives up after 10,000 sweeps.
     """
 
     ms: float | None = None
@@ -74,6 +75,7 @@ class Budget:
 
     @property
     def most_iterations(self) -> int:
+        """Sweeps after which a solver stops at the latest, whatever limits the budget has."""
         if self.iterations is not None:
             return int(self.iterations)
         return MOST_ITERATIONS if self.ms is None else 2**31
@@ -96,12 +98,14 @@ class Deadline:
             sweeps += 1
             stopped = deadline.reached(sweeps)
 
-    `budget`: what was asked for; a solver may also stop at `budget.tolerance`, and then says "tolerance".
-    `trace`: somebody wants to know the residuals of all sweeps (`Outcome.residuals`).
+    Attributes:
+        budget: what was asked for; a solver may also stop at `budget.tolerance`, and then says "tolerance".
+        at_ns: on the clock of time.perf_counter_ns; None for no limit.
+        trace: somebody wants to know the residuals of all sweeps (`Outcome.residuals`).
     """
 
     budget: Budget
-    at_ns: int | None  # on the clock of time.perf_counter_ns
+    at_ns: int | None
     trace: bool = False
 
     @classmethod
@@ -130,17 +134,22 @@ class Outcome:
 
         return Outcome(sweeps, residual, stopped)
 
-    `residual`: norm of the residual (N) that the last sweep met, vertex by vertex. Where projections are kept for some
-    sweeps it is the residual with those; `Report.gradient` is the true one.
+    Attributes:
+        sweeps: how many.
+        residual: norm of the residual (N) that the last sweep met, vertex by vertex. Where projections are kept for
+            some sweeps it is the residual with those; `Report.gradient` is the true one.
+        stopped: "time", "iterations" or "tolerance".
+        swept_ns: when the last sweep ended, on the clock of time.perf_counter_ns; unless told, now.
+        note: what a user should know: acceleration that was reduced, a hierarchy that is still being built, ...
+        residuals: (k, 2), if they were asked for: numbers of sweeps over fresh projections, and the norm of the
+            residual each met.
     """
 
     sweeps: int
     residual: float
-    stopped: str  # "time", "iterations" or "tolerance"
-    # when the last sweep ended, on the clock of time.perf_counter_ns; unless told, now
+    stopped: str
     swept_ns: int = field(default_factory=time.perf_counter_ns)
-    note: str = ""  # what a user should know: acceleration that was reduced, a hierarchy that is still being built, ...
-    # (k, 2), if they were asked for: numbers of sweeps over fresh projections, and the norm of the residual each met
+    note: str = ""
     residuals: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
 
@@ -148,19 +157,17 @@ SubstepsPlan = Callable[[Sequence[Deadline]], Outcome]  # a deadline for each su
 
 
 class Solver(ABC):
-    """Who finds the positions that a step ends with. One of your own is a class with two methods, and a name:
+    """Who finds the positions that a step ends with. One of your own is a class with two methods, and a name.
 
         @vv.SOLVERS.register("mine")
         @dataclass(eq=False)
         class Mine(vv.Solver):
             '''One line, which `vivace list solvers` shows.
 
-            omega  an option: "mine:omega=0.5"; the docstring tells its range
-
             Limitations: what it cannot do; the docstring ends with it.
             '''
 
-            omega: float = 1.0
+            omega: float = 1.0  # an option, "mine:omega=0.5"; the docstring tells its range
 
             name = "mine"
 
@@ -275,7 +282,7 @@ def refuse_terms(model: Model, family: str) -> None:
         raise InputError(f"{family} cannot minimise the model's own energy term {name}; choose solver {able}")
 
 
-def make_solver(what: str | tuple[str, dict] | Solver) -> Solver:
+def make_solver(what: str | tuple[str, dict[str, Any]] | Solver) -> Solver:
     """A solver from its name, ("name", {options}), "name:option=value,...", "name(inner)..." or itself.
 
     "chebyshev(jacobi:omega=0.9):rho=0.999" is chebyshev with the options inner="jacobi:omega=0.9" and rho=0.999.
@@ -367,7 +374,7 @@ def _option(text: str) -> tuple[str, object]:
 
 def options_of(cls: type[Solver]) -> dict[str, object]:
     """Option names and defaults of a registered solver."""
-    items: tuple = fields(cls) if is_dataclass(cls) else ()
+    items: tuple[Field[Any], ...] = fields(cls) if is_dataclass(cls) else ()
     return {item.name: (item.default if item.default is not MISSING else None) for item in items}
 
 

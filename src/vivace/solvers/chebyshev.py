@@ -38,12 +38,13 @@ AUTO = "auto"
 class ChebyshevMethod:
     """Options and weights of Chebyshev's method, whatever makes the corrections.
 
-    rho      estimate of the spectral radius, [0, 1), or "auto": tuned in a pre-simulation when the solver is prepared
-    delay    iterations before acceleration begins (S)
-    gamma    under-relaxation, (0, 1]
-    watch    begin anew with a smaller rho when the residual exceeds what it was at the start, shorten corrections that
-             would overshoot, and take no larger rho than a step's iterations allow (always, with rho="auto")
-    horizon  iterations a step that "auto" tunes rho for
+    Attributes:
+        rho: estimate of the spectral radius, [0, 1), or "auto": tuned in a pre-simulation when the solver is prepared.
+        delay: iterations before acceleration begins (S).
+        gamma: under-relaxation, (0, 1].
+        watch: begin anew with a smaller rho when the residual exceeds what it was at the start, shorten corrections
+            that would overshoot, and take no larger rho than a step's iterations allow (always, with rho="auto").
+        horizon: iterations a step that "auto" tunes rho for.
     """
 
     inner: str = "jacobi"
@@ -126,6 +127,7 @@ class ChebyshevMethod:
 
     @property
     def watching(self) -> bool:
+        """Whether the method watches itself: see the option `watch`."""
         return bool(self._settings[3])
 
     @watching.setter
@@ -133,5 +135,6 @@ class ChebyshevMethod:
         self._settings[3] = float(value)
 
     def method_note(self) -> str:
+        """What a user should know about the last step: whether ρ had to be reduced."""
         restarts = int(self._state[RESTARTS])
         return f"ρ reduced to {self._state[RHO]:.6g} ({restarts} restarts)" if restarts else ""

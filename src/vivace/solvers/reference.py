@@ -32,6 +32,9 @@ WINDOW = 10  # iterations over which progress is judged
 TIGHT = 1e-7  # of Newton's equation, relative: its error squares, down to that
 PATIENCE = 20  # conjugate gradients that cost as much as new factors
 
+Solve = Callable[[np.ndarray], np.ndarray]
+Pairs = deque[tuple[np.ndarray, np.ndarray, float]]  # s, y and 1/(s·y)
+
 
 @dataclass(frozen=True, eq=False)
 class Reference:
@@ -56,7 +59,7 @@ def minimise(
         return system.evaluate(x, frame)
 
     energy, gradient = evaluate(q)
-    pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
+    pairs: Pairs = deque(maxlen=MEMORY)
     initial = max(system.energy(frame.start, frame), energy)
     history = [energy]
     k = 0
@@ -212,15 +215,16 @@ def rms(offsets: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.sum(np.square(offsets), axis=1))))
 
 
-def factorised(system: System):
+def factorised(system: System) -> Solve:
     """A function that solves Y x = b for b (n, 3); the factors stay with the system."""
     if not hasattr(system, "_factors"):
         matrix = system.matrix.tocsc()
         system._factors = spl.splu(matrix, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})  # type: ignore
-    return system._factors.solve  # type: ignore[attr-defined]
+    solve: Solve = system._factors.solve  # type: ignore[attr-defined]
+    return solve
 
 
-def _preconditioner(system: System, frame: Frame, q: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def _preconditioner(system: System, frame: Frame, q: np.ndarray) -> Solve:
     """What `minimise` takes for the inverse of the Hessian: that of Y, and what Y does not know as it is at q."""
     if not system.positional and not system.model.terms:
         return factorised(system)
@@ -242,10 +246,11 @@ def _newton(system: System) -> _Newton:
     """Its factors stay with the system."""
     if not hasattr(system, "_polisher"):
         system._polisher = _Newton(system)  # type: ignore[attr-defined]
-    return system._polisher  # type: ignore[attr-defined]
+    polisher: _Newton = system._polisher  # type: ignore[attr-defined]
+    return polisher
 
 
-def _apply(pairs, solve, gradient: np.ndarray) -> np.ndarray:
+def _apply(pairs: Pairs, solve: Solve, gradient: np.ndarray) -> np.ndarray:
     """The two-loop recursion: H⁻¹ times the gradient, with Y⁻¹ in its middle."""
     x = gradient.copy()
     back = []

@@ -13,6 +13,7 @@ leads down.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +32,11 @@ def spring_curvature(z: np.ndarray, length: np.ndarray) -> np.ndarray:
     along = np.einsum("mc,md->mcd", z, z) / (size**2)[:, None, None]
     across = np.maximum(1.0 - length / size, 0.0)
     c = along + across[:, None, None] * (np.eye(3) - along)
-    return c[:, None, :, None, :]
+    apart: np.ndarray = c[:, None, :, None, :]
+    return apart
 
 
-def projected_curvature(project: Callable, z: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+def projected_curvature(project: Callable[..., Any], z: np.ndarray, parameters: np.ndarray) -> np.ndarray:
     """C (m, r, 3, r, 3) of any projection, by central differences, without its negative eigenvalues.
 
     Where they are not finite, C = I: the matrix of projective dynamics, which is never less than the Hessian.
@@ -78,7 +80,8 @@ def slopes_jacobian(gradients: Callable[[np.ndarray], np.ndarray], x: np.ndarray
     extent = np.abs(x - x.mean(axis=1, keepdims=True)).max(axis=(1, 2))
     size = np.where(extent > 0, extent, np.abs(x).max(axis=(1, 2)))
     found = jacobian(lambda y: gradients(y.reshape(m, k, 3)).reshape(m, 3 * k), x.reshape(m, 3 * k), size)
-    return 0.5 * (found + np.swapaxes(found, 1, 2))
+    symmetric: np.ndarray = 0.5 * (found + np.swapaxes(found, 1, 2))
+    return symmetric
 
 
 def clamped(c: np.ndarray) -> np.ndarray:
@@ -87,4 +90,5 @@ def clamped(c: np.ndarray) -> np.ndarray:
     c[~np.isfinite(c).all(axis=(1, 2))] = np.eye(c.shape[1])
     values, vectors = np.linalg.eigh(c)
     vectors *= np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    return vectors @ np.swapaxes(vectors, 1, 2)
+    nearest: np.ndarray = vectors @ np.swapaxes(vectors, 1, 2)
+    return nearest

@@ -31,6 +31,7 @@ class Alike:
     off: sp.csr_matrix | None = None
 
     def matrix(self, n: int) -> sp.csr_matrix:
+        """The same entry for x, y and z, 3n x 3n."""
         single = sp.diags(self.diagonal) if self.off is None else self.off + sp.diags(self.diagonal)
         return sp.kron(single, sp.identity(3), format="csr")
 
@@ -45,6 +46,7 @@ class Congruent:
     curvature: np.ndarray | None = None
 
     def matrix(self, n: int) -> sp.csr_matrix:
+        """The sum over elements, 3n x 3n."""
         m, r, k = self.operator.shape
         c = np.eye(3 * r).reshape(1, r, 3, r, 3) if self.curvature is None else self.curvature
         c = np.broadcast_to(c, (m, r, 3, r, 3))

@@ -39,9 +39,14 @@ from .pieces import Blocks, Piece
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One time step's data: prediction s, first guess q⁰ and last positions q_n (n, 3), pin targets (p, 3), length h.
+    """One time step's data.
 
-    `h` is NaN in a frame that was made without it.
+    Attributes:
+        s: prediction (n, 3), m.
+        start: first guess q⁰ (n, 3), m.
+        previous: positions q_n at the end of the last step (n, 3), m.
+        targets: where pins hold their vertices (p, 3), m.
+        h: length of the step (s); NaN in a frame that was made without it.
     """
 
     s: np.ndarray
@@ -85,8 +90,10 @@ class Term(ABC):
 
 
 class ElementTerm(Term):
-    """A sum over elements of k vertices: what an element stores depends on the positions of its own, and on nothing
-    else. `vertices`: (m, k), or (m,) for single ones.
+    """A sum over elements of k vertices: what one stores depends on the positions of its own, and on nothing else.
+
+    Args:
+        vertices: (m, k), or (m,) for single ones.
     """
 
     def __init__(self, vertices: ArrayLike):
@@ -112,12 +119,15 @@ class ElementTerm(Term):
         return slopes_jacobian(self.gradients, x)
 
     def energy(self, q: np.ndarray, frame: Frame) -> float:
+        """The sum of `energies`."""
         return float(np.sum(self.energies(q[self.vertices])))
 
     def add_gradient(self, q: np.ndarray, frame: Frame, out: np.ndarray) -> None:
+        """Add the `gradients` of all elements at their vertices."""
         scatter(self.vertices, self.gradients(q[self.vertices]), out)
 
     def hessian(self, q: np.ndarray, frame: Frame) -> Blocks:
+        """The `hessians` of all elements."""
         return Blocks(self.vertices, self.hessians(q[self.vertices]))
 
 

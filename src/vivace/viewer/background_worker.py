@@ -26,6 +26,7 @@ class BackgroundWorker:
         self.busy = ""
 
     def submit(self, label: str, make: Callable[[], Done], failed: Callable[[Exception], None]) -> None:
+        """Have `make` run instead of what is still waiting, `busy` being `label`; `failed` gets its exception."""
         with self._condition:
             self._wanted = label, make, failed
             self.busy = label
@@ -36,6 +37,7 @@ class BackgroundWorker:
         self._tell()
 
     def stop(self) -> None:
+        """Drop what is waiting and let the thread end."""
         with self._condition:
             thread, self._thread, self._wanted = self._thread, None, None
             self._condition.notify()

@@ -49,6 +49,7 @@ class Target:
 
     @property
     def is_named(self) -> bool:
+        """Whether it is a registered scene, and not a file."""
         return self.name in SCENES
 
 
@@ -77,7 +78,7 @@ def most_relaxation(name: str) -> float:
     return 1.0
 
 
-def with_relaxation(name: str, omega: float | None) -> tuple[str, dict]:
+def with_relaxation(name: str, omega: float | None) -> tuple[str, dict[str, Any]]:
     """What `make_solver` takes for a solver with that ω."""
     head, options = parse_solver(name)
     return head, options if omega is None else {**options, "omega": omega}
@@ -92,6 +93,7 @@ def name_of(solver: Solver) -> str:
 
 
 def check_solver(name: str, known: list[SolverChoice]) -> SolverChoice:
+    """The choice of that name; raises UnknownNameError where there is none."""
     for choice in known:
         if choice.name == name:
             return choice

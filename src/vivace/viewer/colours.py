@@ -1,9 +1,9 @@
 """Numbers to colour a body by: one byte a vertex.
 
-strain    the largest |l/l₀ - 1| of the edges at a vertex
-contact   1 for vertices that the collide stage found in contact
-residual  |∇ε| at a vertex (N): how far the solver stopped from this step's minimum
-graph     the number of the vertex's colour
+- `strain`: the largest |l/l₀ - 1| of the edges at a vertex.
+- `contact`: 1 for vertices that the collide stage found in contact.
+- `residual`: |∇ε| at a vertex (N): how far the solver stopped from this step's minimum.
+- `graph`: the number of the vertex's colour.
 """
 
 from __future__ import annotations
@@ -50,4 +50,5 @@ def values_of(colour_by: ColourBy, view: SimulationView, strain: np.ndarray) -> 
 
 
 def _scaled(share: np.ndarray) -> np.ndarray:
-    return (255 * np.clip(share, 0, 1) + 0.5).astype(np.uint8)
+    levels: np.ndarray = (255 * np.clip(share, 0, 1) + 0.5).astype(np.uint8)
+    return levels

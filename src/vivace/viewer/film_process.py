@@ -46,6 +46,7 @@ def write_in_process(film: Film, target: Path, progress: Callable[[int, int], No
 
 
 def main(source: str, target: str) -> int:
+    """Draw the pickled film of file `source` and write it to `target`; the exit code of the process."""
     with suppress(OSError, AttributeError):
         os.nice(10)
     film: Film = pickle.loads(Path(source).read_bytes())

@@ -71,4 +71,5 @@ def _thinned(residuals: np.ndarray) -> list[list[float]]:
     kept = residuals[::every]
     if len(residuals) and (len(residuals) - 1) % every:
         kept = np.concatenate([kept, residuals[-1:]])
-    return kept.tolist()
+    points: list[list[float]] = kept.tolist()
+    return points

@@ -149,13 +149,14 @@ FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Sav
 class Settings:
     """What the simulation runs with now.
 
-    compare      the solver of the other half of a split view; "" for none
-    relaxation   ω of `solver`; None where it has none
-    stiffness    times the scene's own
-    time_step    s
-    gravity      m/s², downward
-    wind         m/s, blowing towards `wind_heading` (degrees; 0 is +x, 90 is -z)
-    grab_radius  m around the grabbed vertex that is held with it
+    Attributes:
+        compare: the solver of the other half of a split view; "" for none.
+        relaxation: ω of `solver`; None where it has none.
+        stiffness: times the scene's own.
+        time_step: s.
+        gravity: m/s², downward.
+        wind: m/s, blowing towards `wind_heading` (degrees; 0 is +x, 90 is -z).
+        grab_radius: m around the grabbed vertex that is held with it.
     """
 
     solver: str
@@ -184,6 +185,8 @@ class SolverChoice:
 
 @dataclass(frozen=True)
 class SceneChoice:
+    """A scene that the page offers."""
+
     name: str
     summary: str
 
@@ -247,6 +250,8 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class CameraView:
+    """From where the page looks: positions (m) and the vertical angle of view."""
+
     eye: list[float]
     target: list[float]
     up: list[float]
@@ -275,12 +280,14 @@ class SceneData:
 class ViewData:
     """One simulation of a frame: the left, and in a split view the right.
 
-    residuals   [sweep, norm of the residual that it met] of this step
-    stages      [stage, ms] in order
-    stretch     mean and largest |l/l₀ - 1| of the edges
-    low, scale  positions of type uint16 are low + scale * value, for each axis
-    values      what the colours of this frame mean: from, to (in `unit`)
-    held        [vertex, ...] that somebody holds
+    Attributes:
+        residuals: [sweep, norm of the residual that it met] of this step.
+        stages: [stage, ms] in order.
+        stretch: mean and largest |l/l₀ - 1| of the edges.
+        low: positions of type uint16 are low + scale * value, for each axis.
+        scale: see `low`.
+        values: what the colours of this frame mean: from, to (in `unit`).
+        held: [vertex, ...] that somebody holds.
     """
 
     solver: str
@@ -356,6 +363,7 @@ def decode(text: str | bytes) -> FromPage:
 
 
 def encode(message: ToPage) -> str:
+    """A message as JSON, for the page."""
     return json.dumps(plain(message))
 
 

@@ -24,7 +24,9 @@ class Hold:
 
     @property
     def targets(self) -> np.ndarray:
-        return self.target + self.offsets
+        """Where the held vertices are to be (k, 3), m."""
+        targets: np.ndarray = self.target + self.offsets
+        return targets
 
 
 class Pointers:
@@ -42,6 +44,7 @@ class Pointers:
         return tuple(int(hold.vertices[0]) for hold in self._holds.values())
 
     def grab(self, sims: Iterable[Simulation], key: Key, vertex: int, target: np.ndarray, radius: float) -> None:
+        """A pointer takes a vertex, and with it those within `radius` (m), and holds them at `target`."""
         sims = tuple(sims)
         if vertex >= sims[0].model.n:
             raise InputError(f"there is no vertex {vertex} to grab: the scene has {sims[0].model.n}")
@@ -69,16 +72,19 @@ class Pointers:
                 sim.grab(hold.vertices, hold.targets)
 
     def release(self, sims: Iterable[Simulation], key: Key) -> None:
+        """A pointer lets go of what it holds, if anything."""
         hold = self._holds.pop(key, None)
         if hold is not None:
             for sim in sims:
                 sim.release(hold.vertices)
 
     def release_client(self, sims: Iterable[Simulation], client: str) -> None:
+        """All pointers of a client let go: it has left."""
         for key in [key for key in self._holds if key[0] == client]:
             self.release(sims, key)
 
     def release_all(self, sims: Iterable[Simulation]) -> None:
+        """All pointers let go."""
         for key in list(self._holds):
             self.release(sims, key)
 

@@ -40,6 +40,7 @@ class Preference:
                 os.sched_setscheduler(thread, os.SCHED_RR, os.sched_param(PRIORITY))
 
     def end(self) -> None:
+        """Give up the preference: the threads are scheduled like all others again."""
         for thread in self._threads:
             with suppress(OSError, AttributeError):
                 os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))

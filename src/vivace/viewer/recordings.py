@@ -36,6 +36,7 @@ class Recording:
 
     @property
     def frames(self) -> int:
+        """How many frames there are."""
         return len(self._frames)
 
     def begin(self, scene: Scene, settings: Settings, sim: Simulation) -> None:
@@ -54,6 +55,7 @@ class Recording:
         self.active = True
 
     def add(self, positions: np.ndarray, h: float) -> None:
+        """Keep a copy of the positions after a step of h seconds; stops when memory for recordings is full."""
         frame = np.array(positions, np.float32)
         self._frames.append(frame)
         self._bytes += frame.nbytes
@@ -62,6 +64,7 @@ class Recording:
             self.active, self.full = False, True
 
     def end(self) -> None:
+        """Record no more; what there is stays."""
         self.active = False
 
     def write(self, path: Path, camera: Camera | None, progress: Callable[[int, int], None]) -> None:

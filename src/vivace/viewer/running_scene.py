@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -36,10 +37,11 @@ class Lost(Exception):
 class RunningScene:
     """A scene that runs: one simulation, or two with different solvers on the same input.
 
-    sim        of the scene, as it is to start
-    number     of the scene, for the page
-    before     settings of the scene before, of which those of looking are kept
-    budget_ms  instead of the simulation's own
+    Args:
+        sim: of the scene, as it is to start.
+        number: of the scene, for the page.
+        before: settings of the scene before, of which those of looking are kept.
+        budget_ms: instead of the simulation's own.
     """
 
     def __init__(
@@ -111,23 +113,27 @@ class RunningScene:
 
     # --- settings -------------------------------------------------------------------------------------------------
 
-    def _set(self, **values) -> None:
+    def _set(self, **values: Any) -> None:
         self.settings = replace(self.settings, **values)
 
     def set_budget_ms(self, value: float) -> None:
+        """Give every step so many milliseconds."""
         for sim in self.sims:
             sim.budget = Budget(ms=value)
         self._set(budget_ms=value)
 
     def set_gravity(self, value: float) -> None:
+        """Set gravity (m/s², downward)."""
         for sim in self.sims:
             sim.gravity = (0.0, -value, 0.0)
         self._set(gravity=value)
 
     def set_wind(self, value: float) -> None:
+        """Set the speed of the wind (m/s)."""
         self._blow(value, self.settings.wind_heading)
 
     def set_wind_heading(self, value: float) -> None:
+        """Turn the wind (degrees; 0 is +x, 90 is -z)."""
         self._blow(self.settings.wind, value)
 
     def _blow(self, speed: float, heading: float) -> None:
@@ -137,26 +143,32 @@ class RunningScene:
         self._set(wind=speed, wind_heading=heading)
 
     def set_time_step(self, value: float) -> None:
+        """Set the time that a step simulates (s)."""
         for sim in self.sims:
             sim.time_step = value
         self._set(time_step=value)
 
     def set_stiffness(self, value: float) -> None:
+        """Set all stiffnesses to so many times the scene's own."""
         model = self._model.stiffened(value)
         for sim in self.sims:
             sim.replace_model(model)
         self._set(stiffness=value)
 
     def set_grab_radius(self, value: float) -> None:
+        """Set how far around a grabbed vertex others are held with it (m)."""
         self._set(grab_radius=value)
 
     def set_colour_by(self, value: ColourBy) -> None:
+        """Set what the colours of the body show."""
         self._set(colour_by=value)
 
     def set_paused(self, value: bool) -> None:
+        """Stop the simulation, or let it go on."""
         self._set(paused=value)
 
     def set_relaxation(self, value: float) -> None:
+        """Set ω of the solver, at most what it can take; InputError where it has none."""
         choice = check_solver(self.settings.solver, self.choices)
         if choice.relaxation is None or choice.most_relaxation is None:
             raise InputError(f"{choice.name} has no relaxation to set")
@@ -206,6 +218,7 @@ class RunningScene:
         self._set(compare=name)
 
     def compare_no_more(self) -> None:
+        """End the split view."""
         del self.sims[1:], self.names[1:]
         self._set(compare="")
 

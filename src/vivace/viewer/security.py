@@ -55,6 +55,7 @@ def _same_origin(origin: str, host: str | None) -> bool:
 
 
 def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own, which nobody else can reach."""
     if host == "localhost":
         return True
     try:
@@ -78,6 +79,7 @@ class Allowance:
         self._left, self._at = BURST, time.monotonic()
 
     def take(self) -> bool:
+        """Take one message from the allowance; False when there is none left for now."""
         now = time.monotonic()
         self._left = min(BURST, self._left + RATE * (now - self._at))
         self._at = now

@@ -69,6 +69,7 @@ class Client:
     allowance: Allowance = field(default_factory=Allowance)
 
     def post(self, message: m.ToPage) -> None:
+        """Queue a message for the client; of states only the newest is kept."""
         if isinstance(message, m.State):
             self.state = m.encode(message)
         else:
@@ -91,9 +92,11 @@ class Server:
 
     @property
     def has_page(self) -> bool:
+        """Whether the page has been built into the package."""
         return "/index.html" in self._page
 
     async def start(self, host: str, port: int) -> WebSocketServer:
+        """Listen on an address, and hear of what the session has to tell."""
         self._loop = asyncio.get_running_loop()
         self.session.notify, self.session.send = self._notify, self.post
         return await serve(
@@ -111,6 +114,7 @@ class Server:
         )
 
     def close(self) -> None:
+        """Stop encoding frames."""
         self._encoder.shutdown(wait=False, cancel_futures=True)
 
     # --- from the physics thread ----------------------------------------------------------------------------------

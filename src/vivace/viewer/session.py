@@ -53,11 +53,10 @@ MOST_STEPS = 60  # single steps that may wait
 class Session:
     """A scene that runs, for any number of people to look at and pull at.
 
-    target   where the scene comes from
-    scene    the scene itself, where it is there already
-    sim      a simulation to show as it is, instead of a new one of the scene
-    notify   called from the physics thread when there is a new snapshot
-    send     called with a message and the client it is for, None for all
+    Args:
+        target: where the scene comes from.
+        scene: the scene itself, where it is there already.
+        sim: a simulation to show as it is, instead of a new one of the scene.
     """
 
     def __init__(
@@ -74,16 +73,15 @@ class Session:
         self.target = target
         self._making: dict[str, Any] = {"threads": threads, "seed": seed}
         self._given = sim  # somebody's own simulation
-        if scene is None:
-            scene = target.load()
+        scene = target.load() if scene is None else scene
         if sim is None:
             sim = scene.simulate(solver=solver, **self._making)
             budget_ms = budget_ms or scene.budget.ms or 8.0
         self.own = scene.name  # by which the page can come back to it
         self.running_scene = RunningScene(scene, sim, budget_ms=budget_ms)
         self.newest: Snapshot | None = None
-        self.notify: Callable[[], None] = lambda: None
-        self.send: Callable[[m.ToPage, str | None], None] = lambda message, client: None
+        self.notify: Callable[[], None] = lambda: None  # called from the physics thread when there is a new snapshot
+        self.send: Callable[[m.ToPage, str | None], None] = lambda message, client: None  # to a client; None: to all
         self.recording = Recording()
         self.watchers = 0  # clients; without any the simulation waits
         self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -108,6 +106,7 @@ class Session:
     # --- from any thread ------------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        """Start the physics thread."""
         self._switch = sys.getswitchinterval()
         sys.setswitchinterval(min(self._switch, SWITCH_S))
         self._thread.start()
@@ -156,18 +155,22 @@ class Session:
 
     @property
     def scene(self) -> Scene:
+        """The scene that runs."""
         return self.running_scene.scene
 
     @property
     def sims(self) -> list[Simulation]:
+        """Its simulation, and in a split view the other."""
         return self.running_scene.sims
 
     @property
     def settings(self) -> m.Settings:
+        """What it runs with now."""
         return self.running_scene.settings
 
     @property
     def state(self) -> m.State:
+        """What pages show besides the frames."""
         recording = self.recording
         busy = self._background.busy or (FIRST_STEP if self.newest is None else "")
         return m.State(self.scene.name, self.settings, busy, recording.active, recording.frames, recording.seconds)
@@ -391,8 +394,7 @@ class Session:
         """Let the background worker make something; what `work` returns is done in this thread."""
 
         def failed(error: Exception) -> None:
-            known = isinstance(error, (VivaceError, InputError))
-            text = str(error) if known else f"{label} failed; the terminal says more"
+            text = str(error) if isinstance(error, VivaceError) else f"{label} failed; the terminal says more"
             self.send(m.Notice("error", text), client)
 
         self._background.submit(label, work, failed)

@@ -42,6 +42,7 @@ class Backdrop:
 
     @cached_property
     def edges(self) -> Edges:
+        """The edges that are drawn of the mesh."""
         return Edges(self.scene.model.mesh)
 
     @cached_property

@@ -11,6 +11,8 @@ import webbrowser
 from collections.abc import Iterable
 from typing import Any
 
+from websockets.asyncio.server import Server as WebSocketServer
+
 from ..errors import InputError, VivaceError
 from ..scenes import Scene
 from ..simulation.simulation import Simulation
@@ -31,11 +33,12 @@ class Viewer:
             print(viewer.url)
             viewer.wait()
 
-    host         where to listen; anything but loopback lets others on the network in, if they have the key
-    port         None: 8008, or the next that is free
-    also_known   other names under which a browser may call the server, when it is behind a proxy
-    precision    bits of a coordinate on the wire, 16 or 32
-    settings     of the session: solver, budget_ms, threads, seed, scene, sim
+    Args:
+        host: where to listen; anything but loopback lets others on the network in, if they have the key.
+        port: None: 8008, or the next that is free.
+        also_known: other names under which a browser may call the server, when it is behind a proxy.
+        precision: bits of a coordinate on the wire, 16 or 32.
+        settings: of the session: solver, budget_ms, threads, seed, scene, sim.
     """
 
     def __init__(
@@ -140,7 +143,7 @@ class Viewer:
             self._ready.set()
             await self._ending.wait()
 
-    async def _listen(self):
+    async def _listen(self) -> WebSocketServer:
         ports = [self._port] if self._port is not None else [*range(PORT, PORT + TRIES), 0]
         for port in ports:
             try:

@@ -128,11 +128,12 @@ GRAIN = 16  # chunks are cut at multiples of this: kernels that work on groups o
 class phase_kernel:
     """Decorator: compile `function(begin, end, iteration, name: kind, ...)` for plans, the first time it is needed.
 
-    items  the argument that has an entry for each item of [begin, end), as "q"; "vertices/4" for four entries an item,
-           "starts-1" for pointers, which have one more. No phase may go beyond it. None: items are something else,
-           such as chunks of a list
-    cache  keep the machine code on disk
-    label  what the time of its phases is reported under; without one the LABEL of its module, or the kernel's name
+    Args:
+        items: the argument that has an entry for each item of [begin, end), as "q"; "vertices/4" for four entries an
+            item, "starts-1" for pointers, which have one more. No phase may go beyond it. None: items are something
+            else, such as chunks of a list.
+        cache: keep the machine code on disk.
+        label: what the time of its phases is reported under; without one the LABEL of its module, or the kernel's name.
     """
 
     def __init__(
@@ -143,6 +144,7 @@ class phase_kernel:
             self._adopt(function)
 
     def __call__(self, function: Callable) -> phase_kernel:
+        """Take the function, where the decorator was called with options."""
         self._adopt(function)
         return self
 

@@ -26,18 +26,22 @@ def compile_now(plain: Callable, *, cache: bool = True) -> Any:
 
 
 def compiled(plain: Callable) -> Any:
+    """Compile a function that Python calls; its machine code is kept on disk."""
     return compile_now(plain)
 
 
 def function(plain: Callable) -> Any:
+    """Compile a function that other compiled code calls."""
     return njit(nogil=True, error_model="numpy")(plain)
 
 
 def inlined(plain: Callable) -> Any:
+    """Compile a function that is put into its callers before types are known."""
     return njit(inline="always", error_model="numpy")(plain)
 
 
 def spliced(plain: Callable) -> Any:
+    """Compile a function that the optimiser always puts into its callers."""
     return njit(forceinline=True)(plain)
 
 

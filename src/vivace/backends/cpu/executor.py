@@ -200,7 +200,8 @@ class Plan:
     def _bound(self, phase: Phase) -> tuple[tuple[np.ndarray, ...], int]:
         """A phase's arrays in its kernel's order, checked, and the address of their table.
 
-        Phases of one kernel that share their arrays share a table, and are checked once."""
+        Phases of one kernel that share their arrays share a table, and are checked once.
+        """
         key = id(phase.arrays), phase.kernel
         if key not in self._keep:
             arrays = phase.kernel.bind(phase.arrays)

@@ -19,8 +19,11 @@ def as_pointer(typingctx, address):
 
 @intrinsic
 def nine_doubles(typingctx):
-    """Room for a 3 x 3 matrix on the caller's stack, to be wrapped with numba.carray: a heap array would cost more than
-    the arithmetic on it. Each place in the source that calls this owns one block, also inside a loop."""
+    """Room for a 3 x 3 matrix on the caller's stack, to be wrapped with numba.carray.
+
+    A heap array would cost more than the arithmetic on it. Each place in the source that calls this owns one block,
+    also inside a loop.
+    """
 
     def codegen(context, builder, sig, args):
         block = cgutils.alloca_once(builder, ir.ArrayType(ir.DoubleType(), 9))

@@ -25,6 +25,8 @@ _I32 = ir.IntType(32)
 
 
 class Float4(types.Type):
+    """Numba's type of four float32 numbers in one register."""
+
     def __init__(self) -> None:
         super().__init__(name="float4")
 
@@ -172,7 +174,7 @@ def at(typingctx, array, index):
 
 @intrinsic
 def splat4(typingctx, value):
-    """(value, value, value, value)"""
+    """(value, value, value, value)."""
     if value != types.float32:
         return None
     return float4(value), lambda context, builder, sig, args: _splat(builder, args[0])
@@ -180,7 +182,7 @@ def splat4(typingctx, value):
 
 @intrinsic
 def make4(typingctx, x, y, z, w):
-    """(x, y, z, w)"""
+    """(x, y, z, w)."""
     if any(t != types.float32 for t in (x, y, z, w)):
         return None
 

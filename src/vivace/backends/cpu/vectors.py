@@ -63,7 +63,7 @@ def _root(a):
 
 
 def dot(a, b):
-    """a · b"""
+    """a · b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
@@ -73,7 +73,7 @@ def _dot(a, b):
 
 
 def cross(a, b):
-    """a x b"""
+    """a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
@@ -83,7 +83,7 @@ def _cross(a, b):
 
 
 def plus(a, b):
-    """a + b"""
+    """a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 

@@ -185,7 +185,7 @@ def sort_boxes(low, high, level, whole, lengths, key, starts, order):
 
 
 def walker(visit):
-    """Compile the walk for a visitor. (Numba could not cache who passes a function as an argument.)"""
+    """Compile the walk for a visitor: Numba could not cache who passes a function as an argument."""
 
     @function
     def walk_level(grid, k, box_low, box_high, me, forward, state, w, scratch):

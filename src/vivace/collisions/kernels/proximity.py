@@ -30,16 +30,19 @@ STEPS = 400
 
 @spliced
 def dot(ax, ay, az, bx, by, bz):
+    """The scalar product of two vectors, coordinate by coordinate."""
     return ax * bx + ay * by + az * bz
 
 
 @spliced
 def cross(ax, ay, az, bx, by, bz):
+    """The vector product of two vectors, coordinate by coordinate."""
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
 @spliced
 def unit_interval(x):
+    """The number of [0, 1] next to x."""
     return min(max(x, 0.0), 1.0)
 
 
@@ -156,11 +159,13 @@ def measure(is_edges, x):
 
 @spliced
 def length(z):
+    """The length of a vector of three."""
     return np.sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2])
 
 
 @spliced
 def moved(x, d, time):
+    """Nine coordinates x after `time` at velocities d."""
     return (
         *(x[0] + time * d[0], x[1] + time * d[1], x[2] + time * d[2]),
         *(x[3] + time * d[3], x[4] + time * d[4], x[5] + time * d[5]),

@@ -52,6 +52,7 @@ def nth_bit(word, n):
 
 @inlined
 def mix(x):
+    """Scatter the bits of a 64-bit word, so that similar words give unlike ones."""
     x = (x ^ (x >> S30)) * FIRST
     x = (x ^ (x >> S27)) * SECOND
     return x ^ (x >> S31)

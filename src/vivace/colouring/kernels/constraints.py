@@ -222,6 +222,7 @@ def clear(masks, n, corners, begin, end, colour):
 
 @inlined
 def is_taken(masks, n, corners, begin, end, colour):
+    """Whether any of a constraint's corners has the colour already."""
     base, taken = colour // WORD * n, NONE
     for e in range(begin, end):
         v = at(corners, e)

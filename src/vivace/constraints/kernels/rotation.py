@@ -203,6 +203,7 @@ def one_by_one(f, nearest):
 
 @function
 def rotation(f):
+    """The rotation nearest to the matrix f, one matrix at a time in float64; see `one_by_one`."""
     return one_by_one(f, nearest_rotation)
 
 

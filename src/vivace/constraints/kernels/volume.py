@@ -77,6 +77,7 @@ def nearest_unimodular(z, p):
 
 @function
 def unimodular(f):
+    """The matrix of determinant 1 nearest to f, one matrix at a time in float64; see `one_by_one`."""
     return one_by_one(f, nearest_unimodular)
 
 

@@ -163,8 +163,9 @@ def work_blocks(
     begin, end, iteration, q: rows, new: rows, pulled: rows, masses: doubles, pin: floats, target: rows,
     partial: doubles, state: doubles,
 ):  # fmt: skip
-    """In blocks: the work of external forces from q to new; what pins, where they are now, store at q and at new;
-    ½ Σ m |new - q|².
+    """In blocks: the work of external forces from q to new, what pins store at q and at new, and ½ Σ m |new - q|².
+
+    Pins are where they are now.
     """
     if state[OVER] == 0.0:
         return

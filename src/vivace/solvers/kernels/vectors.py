@@ -36,7 +36,7 @@ def store_rows(begin, end, iteration, order: ints, a: rows, to: rows):
 
 @phase_kernel(items="to")
 def copy_rows(begin, end, iteration, a: rows, to: rows):
-    """to = a"""
+    """to = a."""
     for i in range(begin, end):
         store4(to, i, load4(a, i))
 

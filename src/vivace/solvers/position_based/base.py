@@ -64,6 +64,7 @@ class Listed:
     def of(
         cls, group: ConstraintGroup, order: np.ndarray, pointers: np.ndarray, h: float, kappa: float | None
     ) -> Listed:
+        """Lay out a group: `order` and `pointers` as `PositionalSolver.arrange` gives them, κ None for compliance."""
         sizes = np.diff(pointers)
         begins = np.concatenate([[0], np.cumsum(-(-sizes // GRAIN) * GRAIN)])
         place = np.empty(len(group), np.int64)
@@ -88,9 +89,11 @@ class Listed:
 
     @property
     def compliant(self) -> bool:
+        """Whether its constraints have compliance, and not a stiffness κ."""
         return bool(self.settings[1])
 
     def kernel(self, *, by_vertex: bool = False, coloured: bool = False) -> phase_kernel:
+        """The kernel of a pass: the type's hand-written form if it has one, otherwise one made for it."""
         kind = self.group.kind
         if kind.gradients is not None:
             return fast_kernel(kind.gradients, kind.vertices, by_vertex=by_vertex, coloured=coloured)
@@ -133,9 +136,9 @@ class Listed:
 class PositionalSolver(Solver):
     """A position based solver; subclasses say in which order the constraints are visited, and how.
 
-    Options they share:
-    stiffness  None: compliance from the model's weights; or the paper's κ in [0, 1] for every constraint
-    bend       κ of constraints that resist bending, if `stiffness` is a number; None: the same
+    Attributes:
+        stiffness: None: compliance from the model's weights; or the paper's κ in [0, 1] for every constraint.
+        bend: κ of constraints that resist bending, if `stiffness` is a number; None: the same.
     """
 
     stiffness: float | None = None
@@ -173,6 +176,7 @@ class PositionalSolver(Solver):
         return self._phases
 
     def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        """Plan iterations with the contacts, or without when they have ended."""
         if self._plan is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         self._last_word = None
@@ -184,6 +188,7 @@ class PositionalSolver(Solver):
         self._touched = len(contacts) > 0
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        """Arrange and lay out the constraints that have any stiffness, and plan an iteration."""
         self.system, self._plan = None, None
         refuse_terms(system.model, "position based dynamics")
         self.threads, self.seed = threads, seed
@@ -209,6 +214,7 @@ class PositionalSolver(Solver):
         self.system = system
 
     def adapt(self, system: System) -> bool:
+        """Take over masses and pins; the layout stays."""
         if self._plan is None or self.system is None or not system.shares_structure(self.system):
             return False
         self._weigh(system)
@@ -253,6 +259,7 @@ class PositionalSolver(Solver):
                 item.lambdas[:] = 0.0
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """Iterate from the first guess, which has the inertia in it; contacts have the last word."""
         if self._plan is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         n, budget, convergence = len(start), deadline.budget, self._convergence
@@ -284,6 +291,7 @@ class PositionalSolver(Solver):
         return float(np.sqrt(sum(sums.sum() for sums in self.partial_sums())))
 
     def note(self) -> str:
+        """What a user should know: viscosity is left out."""
         viscous = self.system is not None and self.system.viscous > 0
         return "viscosity is not part of position based dynamics and was left out" if viscous else ""
 

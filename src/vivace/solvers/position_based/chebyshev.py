@@ -40,6 +40,7 @@ class ChebyshevJacobi(ChebyshevMethod, Solver):
         return self.weigh(q, e, e, first=self.gamma, later=self.gamma, watch=self.watch)
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        """Prepare the Jacobi iterations; "auto" takes the largest ρ that its horizon allows."""
         self.begin_method()
         if self.rho == AUTO:
             self._rho = self.largest_rho(self.horizon)
@@ -47,13 +48,16 @@ class ChebyshevJacobi(ChebyshevMethod, Solver):
         self.system = system
 
     def adapt(self, system: System) -> bool:
+        """Take over masses and pins."""
         self.system = system
         return self.positional.adapt(system)
 
     def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        """Hand the contacts to the Jacobi iterations."""
         self.positional.set_contacts(contacts, previous, start)
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """Jacobi iterations with Chebyshev's weights; the note tells if ρ had to be reduced."""
         if self.system is not None:
             self.begin_step()
         outcome = self.positional.solve(start, constant, out, deadline)
@@ -61,9 +65,11 @@ class ChebyshevJacobi(ChebyshevMethod, Solver):
         return replace(outcome, note="; ".join(part for part in (outcome.note, self.method_note()) if part))
 
     def remembered(self) -> dict[str, np.ndarray]:
+        """What Chebyshev's method has learnt."""
         return {} if self.system is None else self.learnt()
 
     def recall(self, memory: dict[str, np.ndarray]) -> None:
+        """Go on with what `remembered` gave."""
         self.learn(memory)
 
 

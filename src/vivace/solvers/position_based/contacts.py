@@ -14,10 +14,11 @@ from .kernels.contact import push_contacts, push_walls
 class ContactPasses:
     """Arrays of a step's contacts, and the phases that work on them.
 
-    pairs     the pairs of `contacts` in the order of visit
-    previous  positions when the step began (n, 4)
-    q         where the solver has its positions
-    corners   an impulse for each corner of a contact, for solvers that visit vertices
+    Args:
+        pairs: the pairs of `contacts` in the order of visit.
+        previous: positions when the step began (n, 4).
+        q: where the solver has its positions.
+        corners: an impulse for each corner of a contact, for solvers that visit vertices.
     """
 
     def __init__(
@@ -55,4 +56,5 @@ class ContactPasses:
         return [Phase(push_contacts, self.pairs, begin, end, serial=serial) for begin, end in colours]
 
     def against_walls(self) -> list[Phase]:
+        """The phase that pushes vertices out of colliders; none where nothing touches them."""
         return [Phase(push_walls, self.walls, 0, self.touched)] if self.touched else []

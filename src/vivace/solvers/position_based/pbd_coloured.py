@@ -36,12 +36,13 @@ from .contacts import ContactPasses
 class PbdColoured(PositionalSolver):
     """Position based dynamics by Gauss-Seidel over coloured constraints, each colour in parallel.
 
-    stiffness            None: compliance from the model's weights (XPBD); or the paper's stiffness, 0 to 1
-    bend                 stiffness of bending, if `stiffness` is a number; None: the same
-    together             colour all types of constraints together, instead of each by itself
-    colouring_algorithm  name of a colouring (see `vivace list colourings`); the paper's is smallest-last
-    smallest             colours with fewer constraints are merged where possible; 0: none
-    largest              colours with more constraints are split; 0: none
+    Attributes:
+        stiffness: None: compliance from the model's weights (XPBD); or the paper's stiffness, 0 to 1.
+        bend: stiffness of bending, if `stiffness` is a number; None: the same.
+        together: colour all types of constraints together, instead of each by itself.
+        colouring_algorithm: name of a colouring (see `vivace list colourings`); the paper's is smallest-last.
+        smallest: colours with fewer constraints are merged where possible; 0: none.
+        largest: colours with more constraints are split; 0: none.
 
     Limitations: no energy terms of a model's own, no viscosity; few iterations leave cloth stretched; friction is
     remembered for one step only, so that heaps creep (`collide(sleep=...)` stops them).
@@ -66,6 +67,7 @@ class PbdColoured(PositionalSolver):
         self.colourings: dict[str, Colouring] = {}  # of each type; "all" when they are coloured together
 
     def arrange(self, groups: list[ConstraintGroup], system: System) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Colour by colour: each group coloured by itself, or all together."""
         self._n = system.n
         tables = [group.vertices for group in groups]
         self._contact_colours = ContactColours((), system.n, np.zeros(0, np.int32))
@@ -107,6 +109,7 @@ class PbdColoured(PositionalSolver):
         return max(own, self._contact_count) if self.together else own + self._contact_count
 
     def iteration(self) -> list[Phase]:
+        """One colour after the other, the constraints of each in parallel."""
         return [phase for colour in self._by_colour() for phase in colour]
 
     def _by_colour(self) -> list[list[Phase]]:
@@ -117,10 +120,12 @@ class PbdColoured(PositionalSolver):
         return [[phase for phase in colour if phase.end > phase.begin] for colour in zip(*types, strict=True)]
 
     def iteration_without(self) -> list[Phase]:
+        """The iteration of the model alone; contacts have no colours any more."""
         self._contact_count = 0
         return self._phases
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
+        """The same with the contacts, which are coloured for each step and share the colours where these are common."""
         colours = self._contact_colours.colour(contacts.surfaces.vertices)
         sizes = np.bincount(colours)
         self._contact_count = len(sizes) if self.together else int(np.count_nonzero(sizes))
@@ -138,8 +143,11 @@ class PbdColoured(PositionalSolver):
         return [*mixed, *touching.against_walls()]
 
     def _apart(self, contacts: Contacts, previous: np.ndarray, colours: np.ndarray, sizes: np.ndarray) -> list[Phase]:
-        """Contacts after all others. Where many meet at a vertex there are many small colours, for which a second
-        thread brings nothing: they are visited one contact after the other, in one phase."""
+        """Contacts after all others.
+
+        Where many meet at a vertex there are many small colours, for which a second thread brings nothing: they are
+        visited one contact after the other, in one phase.
+        """
         small = sizes < SMALLEST_CHUNK
         rank = np.cumsum(~small) - 1
         overflow = int(rank[-1]) + 1 if len(sizes) else 0

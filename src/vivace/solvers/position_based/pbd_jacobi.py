@@ -33,11 +33,12 @@ Update = Callable[[np.ndarray, np.ndarray], list[Phase]]  # what is made of q an
 class PbdJacobi(PositionalSolver):
     """Position based dynamics by Jacobi: corrections averaged at every vertex, or relaxed by alpha.
 
-    stiffness  None: compliance from the model's weights (XPBD); or the paper's stiffness, 0 to 1
-    bend       stiffness of bending, if `stiffness` is a number; None: the same
-    omega      over-relaxation of the average, (0, 2)
-    alpha      None: averaged; a number: every correction counts by so much, as in the course (0.3 for triangles, 0.045
-               for tetrahedra)
+    Attributes:
+        stiffness: None: compliance from the model's weights (XPBD); or the paper's stiffness, 0 to 1.
+        bend: stiffness of bending, if `stiffness` is a number; None: the same.
+        omega: over-relaxation of the average, (0, 2).
+        alpha: None: averaged; a number: every correction counts by so much, as in the course (0.3 for triangles, 0.045
+            for tetrahedra).
 
     Limitations: no energy terms of a model's own, no viscosity; few iterations leave cloth stretched, and more than
     Gauss-Seidel's; averages conserve no momentum where vertices have different numbers of neighbours, and bodies may
@@ -71,11 +72,13 @@ class PbdJacobi(PositionalSolver):
             self.stiffness = 1.0
 
     def arrange(self, groups: list[ConstraintGroup], system: System) -> list[tuple[np.ndarray, np.ndarray]]:
+        """One colour, sorted by vertex: constraints that read the same positions stand together."""
         self._n = system.n
         visits = [np.argsort(group.vertices.min(axis=1), kind="stable") for group in groups]
         return [(order, np.array([0, len(order)])) for order in visits]
 
     def iteration(self) -> list[Phase]:
+        """All corrections into slots, from the same positions; then every vertex adds up its own."""
         n = self._n
         used = [item.vertices.reshape(len(item.soft), -1)[item.place] for item in self.listed]
         flat = np.concatenate([table.ravel() for table in used]) if used else np.zeros(0, np.int32)
@@ -101,13 +104,16 @@ class PbdJacobi(PositionalSolver):
         self._shares[:] = shares
 
     def begin(self) -> None:
+        """What a step begins with: λ = 0, which stands in the slots."""
         self._slots[:] = 0.0
 
     def iteration_without(self) -> list[Phase]:
+        """The iteration of the model alone; averages no longer count contacts."""
         self._share(self._own)
         return self._phases
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
+        """The same with slots for the contacts, which count in the averages."""
         n, pairs = self._n, contacts.surfaces
         touching = ContactPasses(contacts, pairs, previous, self.q, self.threads)
         slot_at, _, slot_of = list_corners(pairs.vertices.ravel(), n)

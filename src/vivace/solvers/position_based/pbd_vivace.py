@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...backends.cpu.arguments import Phase
+from ...backends.cpu.arguments import Phase, phase_kernel
 from ...checks import is_number
 from ...collisions.contacts import Contacts
 from ...colouring import COLOURINGS, Colouring, colour, recolour_with
@@ -32,16 +32,20 @@ SPARE = 1.6  # on the overshoot at rest, for what deformation adds
 RAMP, RAMP_LENGTH = 2.0, 200  # iterations in which ω gets half-way; see `vivace` for why the first must be plain
 
 
+Visit = tuple[phase_kernel, dict[str, np.ndarray]]  # a kernel, and its arrays but the order of the vertices
+
+
 @SOLVERS.register("pbd-vivace")
 @dataclass(eq=False)
 class PbdVivace(PositionalSolver):
     """Position based dynamics over coloured vertices: corrections of a vertex are summed, colours run in parallel.
 
-    stiffness            None: compliance from the model's weights (XPBD); or the paper's stiffness, 0 to 1
-    bend                 stiffness of bending, if `stiffness` is a number; None: the same
-    omega                relaxation, (0, 2), reached after a few iterations
-    plain                add the sum of the corrections as it is, as the paper does
-    colouring_algorithm  name of a colouring (see `vivace list colourings`)
+    Attributes:
+        stiffness: None: compliance from the model's weights (XPBD); or the paper's stiffness, 0 to 1.
+        bend: stiffness of bending, if `stiffness` is a number; None: the same.
+        omega: relaxation, (0, 2), reached after a few iterations.
+        plain: add the sum of the corrections as it is, as the paper does.
+        colouring_algorithm: name of a colouring (see `vivace list colourings`).
 
     Limitations: no energy terms of a model's own, no viscosity; few iterations leave cloth stretched; angular momentum
     is not conserved, and bodies may turn slowly on the floor; friction is remembered for one step only, so that heaps
@@ -63,6 +67,7 @@ class PbdVivace(PositionalSolver):
         COLOURINGS[self.colouring_algorithm]
 
     def arrange(self, groups: list[ConstraintGroup], system: System) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Colour the vertices; the constraints stay in the order of the model, in one colour."""
         n = system.n
         self._graph = vertex_graph(n, [group.vertices for group in groups])
         indptr, indices = self._graph
@@ -78,16 +83,19 @@ class PbdVivace(PositionalSolver):
 
     @staticmethod
     def inverse_of(system: System) -> np.ndarray:
+        """Inverse masses (n,), 1/kg."""
         return 1.0 / system.model.masses
 
     def iteration(self) -> list[Phase]:
+        """One colour of vertices after the other, those of each in parallel."""
         self._visits = [self._visit(item) for item in self.listed]
         return self._by_colour(self._own_colouring, self._responses, self._visits, [])
 
     def partial_sums(self) -> list[np.ndarray]:
+        """Σ (C + α λ)², vertex by vertex."""
         return [self._squares]
 
-    def _visit(self, item: Listed) -> tuple:
+    def _visit(self, item: Listed) -> Visit:
         """The kernel of a group, and its arrays but the order of the vertices."""
         k = item.group.kind.vertices
         used = np.ascontiguousarray(item.vertices.reshape(-1, k)[item.place])
@@ -103,7 +111,9 @@ class PbdVivace(PositionalSolver):
         """What all visits of a vertex share."""
         return {"moved": self._moved, "shares": self._shares, "weights": self._weights}
 
-    def _by_colour(self, colouring: Colouring, responses: np.ndarray, visits: list, more: list) -> list[Phase]:
+    def _by_colour(
+        self, colouring: Colouring, responses: np.ndarray, visits: list[Visit], more: list[Visit]
+    ) -> list[Phase]:
         self.colouring = colouring
         order, pointers = colouring.order(self._rank)
         self._shares[:] = 1.0 if self.plain else 1.0 / np.maximum(responses, 1.0)
@@ -120,14 +130,17 @@ class PbdVivace(PositionalSolver):
         return {} if self.colouring is None else {"colours": self.colouring.colours.copy()}
 
     def recall(self, memory: dict[str, np.ndarray]) -> None:
+        """Go on with the colours of the last step, from which contacts are coloured anew."""
         if "colours" in memory:
             colours = memory["colours"].copy()
             self.colouring = replace(self._own_colouring, colours=colours, count=int(colours.max(initial=-1)) + 1)
 
     def iteration_without(self) -> list[Phase]:
+        """The iteration of the model alone, with its own colours."""
         return self._by_colour(self._own_colouring, self._responses, self._visits, [])
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
+        """The same over colours in which vertices in contact differ, and colliders after them."""
         pairs, last = contacts.surfaces, self.colouring or self._own_colouring
         touching = ContactPasses(contacts, pairs, previous, self.q, self.threads, corners=True)
         colouring, responses, more = self._own_colouring, self._responses, []
@@ -173,12 +186,14 @@ def _largest_shares(operator: np.ndarray, w: np.ndarray) -> np.ndarray:
     s = np.einsum("mrk,mk,msk->mrs", operator, w, operator)
     size = np.einsum("mrr->m", s)
     s += (1e-9 * size + 1e-300)[:, None, None] * np.eye(s.shape[1])
-    return w * np.einsum("mrk,mrk->mk", operator, np.linalg.solve(s, operator))
+    shares: np.ndarray = w * np.einsum("mrk,mrk->mk", operator, np.linalg.solve(s, operator))
+    return shares
 
 
 def _shares(squares: np.ndarray) -> np.ndarray:
     sums = squares.sum(axis=1, keepdims=True)
-    return np.divide(squares, sums, out=np.zeros_like(squares), where=sums > 0)
+    shares: np.ndarray = np.divide(squares, sums, out=np.zeros_like(squares), where=sums > 0)
+    return shares
 
 
 def _gradients_at_rest(group: ConstraintGroup, rest: np.ndarray) -> np.ndarray | None:

@@ -53,10 +53,11 @@ class BlockDescent(SweepingSolver):
     Springs and tet-strain have blocks of their own. Tet-volume and all other constraints keep the scalar of Y, so that
     bodies with a Poisson ratio gain little. A sweep over cloth takes as long as three to four of Gauss-Seidel.
 
-    omega                share of the step that is taken, (0, 1]
-    damping              share of Y_ii mixed into the block, 0.001 to 1; 1 is Gauss-Seidel
-    colouring_algorithm  name of a colouring (see `vivace list colourings`)
-    balance              even out the colours' sizes after colouring
+    Attributes:
+        omega: share of the step that is taken, (0, 1].
+        damping: share of Y_ii mixed into the block, 0.001 to 1; 1 is Gauss-Seidel.
+        colouring_algorithm: name of a colouring (see `vivace list colourings`).
+        balance: even out the colours' sizes after colouring.
 
     Limitations: no constraints known by their value, no energy terms of a model's own; few sweeps leave cloth
     stretched and brake its motion; contacts are springs without memory, so that heaps creep.
@@ -76,12 +77,14 @@ class BlockDescent(SweepingSolver):
         COLOURINGS[self.colouring_algorithm]
 
     def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
+        """Colour by colour, as `Vivace` visits them."""
         coloured = Vivace(colouring_algorithm=self.colouring_algorithm, balance=self.balance)
         order = coloured.visiting_order(system, threads, seed)
         self.colouring = coloured.colouring
         return order
 
     def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
+        """A phase for each colour: a 3 x 3 Newton step at each of its vertices."""
         assert self.colouring is not None
         spring_at, spring_j, spring_a, spring_wl, spring_w, soft = _springs(layout)
         slot_at, shares, scales, turned = _shares(layout)
@@ -107,6 +110,7 @@ class BlockDescent(SweepingSolver):
         return [Phase(sweep_blocks, arrays, int(a), int(b)) for a, b in zip(begins, ends, strict=True)]
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """Sweep; what pins or contacts have added to the diagonal goes into the blocks first."""
         if self.layout is not None and self._even_of is not self.layout.system:  # pins or contacts have changed
             self._set_even(self.layout)
         return super().solve(start, constant, out, deadline)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
 from ...colouring import colour
+from ...constraints import ConstraintGroup
 from ...constraints.kernels.rotation import local_rotations
 from ...constraints.kernels.volume import local_volumes
 from ...energy.kernels.assemble import add_stiffness, pair_springs, sort_rows, split_rows
@@ -20,7 +23,7 @@ def split_entries(layout: Layout) -> tuple[np.ndarray, ...]:
     """Entries of Y off the diagonal (mesh order): without what has blocks of its own; springs' w; springs' w l."""
     system, off = layout.system, layout.system.off
 
-    def total(groups, weights) -> np.ndarray:
+    def total(groups: Sequence[ConstraintGroup], weights: Sequence[np.ndarray]) -> np.ndarray:
         values, diagonal = np.zeros(off.nnz), np.zeros(system.n)
         for group, weight in zip(groups, weights, strict=True):
             add_stiffness(off.indptr, off.indices, values, diagonal, group.vertices, group.operator, weight)
@@ -42,7 +45,8 @@ def layout_entries(layout: Layout, values: np.ndarray) -> np.ndarray:
     limits = np.array([0, off.nnz], np.int64)
     rows = split_rows(layout.order, layout.rank, off.indptr, off.indices, values, at, other, none, none, limits)
     sort_rows(*rows[4:])
-    return rows[6][: rows[4][-1]]
+    entries: np.ndarray = rows[6][: rows[4][-1]]
+    return entries
 
 
 def unit_prolongations(hierarchy: Hierarchy) -> list[sp.csr_array]:

@@ -139,7 +139,15 @@ class ContactStage:
         to["slots"][:count] = places[len(corners) :]
         return added
 
-    def _load_pairs(self, found, previous, diagonal, stiffness, recovery, added) -> np.ndarray:
+    def _load_pairs(
+        self,
+        found: tuple[np.ndarray, ...],
+        previous: np.ndarray,
+        diagonal: np.ndarray,
+        stiffness: float | None,
+        recovery: float,
+        added: np.ndarray,
+    ) -> np.ndarray:
         """Take the contacts between surfaces, adding to `added`; returns their corners in the order of the layout."""
         to, (vertices, a, planes, friction) = self._pairs, found
         to["used"][0] = count = min(len(vertices), self.room)
@@ -156,7 +164,8 @@ class ContactStage:
         Plan([begin_contacts.over(0, count, **begun)], self.threads).run()
         majorant = weights[:, None] * a * reach
         added += np.bincount(vertices.ravel(), majorant.ravel(), minlength=len(added))
-        return self.rank[vertices].ravel()
+        corners: np.ndarray = self.rank[vertices].ravel()
+        return corners
 
     def press(self, r: np.ndarray) -> list[Phase]:
         """Renew the forces of walls, if they do not hold, and with them the residual r."""

@@ -145,6 +145,7 @@ class CorrectingSolver(Solver):
         return []
 
     def note(self) -> str:
+        """What a user should know about the last solve."""
         return self.corrector.correction_note()
 
     @property
@@ -155,9 +156,11 @@ class CorrectingSolver(Solver):
 
     @property
     def plan_key(self) -> object:
+        """The plan, and whether better corrections are ready to replace it."""
         return self._plan, self.corrector.has_more()
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        """Lay out the system in the corrector's order, and plan an iteration."""
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         order = self.corrector.visiting_order(system, threads, seed)
         self.colouring = getattr(self.corrector, "colouring", None)
@@ -196,23 +199,28 @@ class CorrectingSolver(Solver):
         return sorted(took)[1]
 
     def wait(self) -> None:
+        """Wait for corrections that are being set up, and plan with them."""
         self.corrector.wait_for_correction()
         if self.layout is not None and self.corrector.has_more():
             self._plan_steps()
 
     def remembered(self) -> dict[str, np.ndarray]:
+        """The forces that contacts remember."""
         contacts = None if self.layout is None else self.layout.contacts
         return {} if contacts is None else contacts.remembered()
 
     def recall(self, memory: dict[str, np.ndarray]) -> None:
+        """Go on with the forces that `remembered` gave."""
         if self.layout is not None and self.layout.contacts is not None and "contacts.keys" in memory:
             self.layout.contacts.recall(memory)
 
     def forget(self) -> None:
+        """Forget the forces of contacts."""
         if self.layout is not None and self.layout.contacts is not None:
             self.layout.contacts.forget()
 
     def adapt(self, system: System) -> bool:
+        """Take over the new diagonal, if the corrector can."""
         if self.layout is None or self.system is None or not system.shares_structure(self.system):
             return False
         self.layout.adapt(system)
@@ -220,6 +228,7 @@ class CorrectingSolver(Solver):
         return self.corrector.adapt_correction(self.layout, weighed=self.weighs)
 
     def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        """Put the contacts into the matrix; for correctors that cannot follow them, raise InputError."""
         if self.layout is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         if len(contacts) and not self.corrector.follows_contacts:
@@ -236,6 +245,7 @@ class CorrectingSolver(Solver):
             self._plan_steps()
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """Residual, correction, update, until a limit is met."""
         if self.layout is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         if self.corrector.has_more():
@@ -266,6 +276,7 @@ class CorrectingSolver(Solver):
     def plan_substeps(
         self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, before: Sequence[Phase], after: Sequence[Phase]
     ) -> SubstepsPlan | None:
+        """All substeps in one plan; None where contacts or leftover time need a look in between."""
         layout = self.layout
         if layout is None or layout.contacts is not None or self.uses_leftover:
             return None
@@ -315,4 +326,5 @@ class Accelerated(CorrectingSolver):
 
     @property
     def corrector(self) -> Corrector:
+        """The corrector of the solver inside."""
         return self._corrector

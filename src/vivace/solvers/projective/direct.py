@@ -49,8 +49,9 @@ DROWNED = 1e-3  # of a diagonal entry: less than that under a pin is lost in its
 class Direct(CorrectingSolver, Corrector):
     """Projective dynamics with a prefactored sparse solve: exact, while the matrix stays.
 
-    low_rank  changed pins up to which the old factors are updated exactly (a back-substitution for every four);
-              beyond, they precondition conjugate gradients, or, inside lbfgs and chebyshev, are made anew
+    Attributes:
+        low_rank: changed pins up to which the old factors are updated exactly (a back-substitution for every four);
+            beyond, they precondition conjugate gradients, or, inside lbfgs and chebyshev, are made anew.
 
     Limitations: no constraints known by their value, no energy terms of a model's own, no contacts; solved well it
     hovers: cloth that should turn and fall stays behind; it factorises before the first step, never in the background,
@@ -76,6 +77,7 @@ class Direct(CorrectingSolver, Corrector):
         return self._factors.order
 
     def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
+        """Back-substitution, then the update of low rank for pins that have changed."""
         room, n = max(1, self.low_rank), layout.n
         self._diagonal = layout.system.diagonal[layout.order]
         self._rank, self._changed = np.zeros(1, np.int64), np.zeros(room, np.int32)
@@ -110,15 +112,18 @@ class Direct(CorrectingSolver, Corrector):
         return True
 
     def correction_note(self) -> str:
+        """What a user should know: whether the factors are still exact."""
         return "" if self.exact else f"{self._others} pins changed: the old factors precondition"
 
     # --- as a solver of its own -----------------------------------------------------------------------------------
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
+        """Conjugate gradients, which exact factors end after one step."""
         self._state, steps = conjugate_steps(layout, r, e)
         return [], steps
 
     def begin_correction(self) -> None:
+        """Tell conjugate gradients whether the factors are exact."""
         if hasattr(self, "_state"):
             self._state[EXACT] = float(self.exact)  # then the whole correction is taken, and nothing else computed
 
@@ -142,7 +147,7 @@ class Factors:
         lower.sort_indices()
         inner = self._cut(lower)
         lower = sp.csc_array(lower[inner][:, inner])
-        self.order = np.argsort(lu.perm_c)[inner].astype(np.int32)
+        self.order: np.ndarray = np.argsort(lu.perm_c)[inner].astype(np.int32)
         self.n, self.entries = len(self.order), lower.nnz
         self._inverse = (1.0 / lu.U.diagonal()[inner]).astype(np.float32)
         self._rows = _as_runs(sp.csr_array(lower))
@@ -151,6 +156,7 @@ class Factors:
         """Cut the elimination tree into tasks, as two threads would be through with them first; returns their order."""
         parent = elimination_tree(lower.indptr, lower.indices)
         work = np.diff(lower.indptr) + np.bincount(lower.indices, minlength=lower.shape[0]) + 4.0
+        found: np.ndarray
         best = np.inf
         for share in SHARES:
             order, task_at = subtree_tasks(parent, work, share)

@@ -21,8 +21,9 @@ from .sweeping import SweepingSolver, check_omega, check_refresh
 class GaussSeidel(SweepingSolver, Corrector):
     """Serial Gauss-Seidel in the order of the mesh's vertices.
 
-    omega    relaxation, (0, 2); 1 is plain Gauss-Seidel
-    refresh  sweeps for which projections are kept; 0: springs from the newest positions, at every vertex
+    Attributes:
+        omega: relaxation, (0, 2); 1 is plain Gauss-Seidel.
+        refresh: sweeps for which projections are kept; 0: springs from the newest positions, at every vertex.
 
     Limitations: no constraints known by their value, no energy terms of a model's own; one thread does all; few
     sweeps leave cloth stretched and brake its motion; contacts are springs without memory, so that heaps creep.
@@ -38,9 +39,11 @@ class GaussSeidel(SweepingSolver, Corrector):
         check_refresh(self.refresh)
 
     def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
+        """The order of the mesh."""
         return np.arange(system.n)
 
     def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
+        """One serial phase over all vertices."""
         omega = np.array([self.omega], np.float32)
         return [sweep_sor.over(0, layout.n, weights=omega, serial=True, **layout.swept)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +24,7 @@ SMALLEST_GAIN = 0.8  # a level must have fewer than this share of the unknowns a
 Progress = Callable[[str, int, int], None]
 
 # What PyAMG is asked for, by name.
-COARSENINGS: dict[str, dict] = {
+COARSENINGS: dict[str, dict[str, Any]] = {
     "energy": {"strength": ("symmetric", {"theta": 0.05}), "smooth": ("energy", {"degree": 1})},
     "smoothed": {"strength": ("symmetric", {"theta": 0.0}), "smooth": "jacobi"},
     "evolution": {"strength": ("evolution", {}), "smooth": "jacobi"},
@@ -131,8 +131,16 @@ def build(
     return _laid_out(matrix, order, matrices, prolongations, sizes, sum(entries) / max(entries[0], 1), seed)
 
 
-def _laid_out(matrix, order, matrices, prolongations, sizes, complexity, seed) -> Hierarchy:
-    fine_order, levels, transfers, from_fine = order, [], [], []
+def _laid_out(
+    matrix: sp.csr_matrix,
+    order: np.ndarray,
+    matrices: list[sp.csr_array],
+    prolongations: list[sp.csr_array],
+    sizes: list[int],
+    complexity: float,
+    seed: int,
+) -> Hierarchy:
+    fine_order, levels, transfers, from_fine = order, list[Level](), list[tuple[Transfer, Transfer]](), []
     product: sp.csr_array | None = None
     for a, p in zip(matrices, prolongations, strict=True):
         level, level_order = _level(a, seed)
@@ -191,5 +199,5 @@ class _numpy_seed:
         self.state = np.random.get_state()  # noqa: NPY002
         np.random.seed(self.seed % 2**32)  # noqa: NPY002
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         np.random.set_state(self.state)  # noqa: NPY002

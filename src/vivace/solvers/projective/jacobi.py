@@ -26,9 +26,10 @@ POWER_ITERATIONS = 30
 class Jacobi(SweepingSolver, Corrector):
     """Parallel Jacobi, the baseline of the papers.
 
-    omega    under-relaxation, (0, 1]. At 1 it may diverge on tetrahedra, whose matrix is not diagonally dominant
-             [fratarcangeli2018, section 2.2.2]
-    refresh  sweeps for which projections are kept; 0: computed anew for every one
+    Attributes:
+        omega: under-relaxation, (0, 1]. At 1 it may diverge on tetrahedra, whose matrix is not diagonally dominant
+            [fratarcangeli2018, section 2.2.2].
+        refresh: sweeps for which projections are kept; 0: computed anew for every one.
 
     Limitations: no constraints known by their value, no energy terms of a model's own; it may diverge on tetrahedra;
     few sweeps leave cloth stretched and brake its motion; contacts are springs without memory, so that heaps
@@ -45,9 +46,11 @@ class Jacobi(SweepingSolver, Corrector):
         check_refresh(self.refresh)
 
     def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
+        """Neighbours in space stand near each other in memory."""
         return np.argsort(morton_rank(system.model.mesh.vertices))
 
     def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
+        """All vertices from the same positions, then the new positions take their place."""
         new = np.zeros_like(layout.q)
         omega = np.array([self.omega], np.float32)
         sweep = sweep_jacobi.over(0, layout.n, omega=omega, new=new, **layout.swept)
@@ -64,5 +67,6 @@ class Jacobi(SweepingSolver, Corrector):
         return largest
 
     def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
+        """Divide by the diagonal."""
         omega = np.array([self.omega], np.float32)
         return [scale_rows.over(0, layout.n, inverse=layout.inverse, r=r, e=e, omega=omega)]

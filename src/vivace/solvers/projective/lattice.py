@@ -30,8 +30,8 @@ from ...errors import InputError
 from ..base import SOLVERS, Deadline, Outcome
 from .correcting import PRESSED
 from .hierarchy import transfer_of
+from .kernels.acceleration import BLOCK
 from .kernels.lattice import (
-    BLOCK,
     REJECTIONS,
     STATE_SIZE,
     judge_lattice,
@@ -57,10 +57,11 @@ PATIENCE = 30  # steps with time to spare after which what touches gets another 
 class Lattice(LBFGS):
     """A Newton step in a smooth lattice, then a step of L-BFGS over another solver's corrections: lattice(multigrid).
 
-    inner   the solver that makes the corrections
-    memory  steps that are remembered, 1 to 20
-    keep    remember them from one time step to the next
-    cells   of the lattice along the longest side of a part, at most, 1 to 64; small bodies get fewer
+    Attributes:
+        inner: the solver that makes the corrections.
+        memory: steps that are remembered, 1 to 20.
+        keep: remember them from one time step to the next.
+        cells: of the lattice along the longest side of a part, at most, 1 to 64; small bodies get fewer.
 
     Limitations: no constraints known by their value, no energy terms of a model's own, no contacts over `direct`; what
     turns in regions smaller than a cell, as soft tetrahedra and buckling tubes do, hovers all the same; over
@@ -81,6 +82,7 @@ class Lattice(LBFGS):
             raise InputError(f"cells must be a whole number from 1 to 64, not {self.cells!r}")
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        """Lay a lattice over each part, then prepare the solver inside."""
         self._spaces: list[LatticeSpace] = lattice_spaces(system, self.cells)
         self._turning = np.zeros(STATE_SIZE)  # of the lattice's own steps
         self._beyond, self._most = 0, MOST_PRESSED  # rounds of the last step beyond its budget; what it may have
@@ -88,12 +90,14 @@ class Lattice(LBFGS):
         super().prepare(system, threads=threads, seed=seed)
 
     def adapt(self, system: System) -> bool:
+        """Take over the new diagonal, in the lattice too."""
         if not super().adapt(system):
             return False
         self._follow()
         return True
 
     def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        """Put the contacts into the matrix, and into that of the lattice."""
         super().set_contacts(contacts, previous, start)
         self._follow()
 
@@ -137,6 +141,7 @@ class Lattice(LBFGS):
             space.adapt(self.layout.system)
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
+        """The steps of L-BFGS, and before them what judges the last step of the lattice."""
         self._judge, after = super().update_steps(layout, r, e)
         if not self._spaces:
             return self._judge, after
@@ -167,6 +172,7 @@ class Lattice(LBFGS):
         return [*steps, lattice_step.over(0, layout.n, x=x, state=self._turning, **pair, **transfer_of(p)._asdict())]
 
     def note(self) -> str:
+        """What a user should know: steps of the lattice that were cut back, and what L-BFGS tells."""
         back = int(self._turning[REJECTIONS])
         own = f"{back} lattice steps cut back" if back else ""
         return "; ".join(part for part in (own, super().note()) if part)

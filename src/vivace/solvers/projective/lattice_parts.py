@@ -23,6 +23,7 @@ class Part:
 
     @property
     def nodes(self) -> int:
+        """The number of lattice nodes."""
         return int(np.prod(self.cells + 1))
 
     @property
@@ -33,7 +34,7 @@ class Part:
 
 def work(cells: np.ndarray) -> float:
     """Multiplications of an elimination over a lattice with these cells, the longest axis first."""
-    return 1.2 * (3.0 * np.prod(cells[1:] + 1)) ** 3 * (cells[0] + 1)
+    return float(1.2 * (3.0 * np.prod(cells[1:] + 1)) ** 3 * (cells[0] + 1))
 
 
 def axes_of(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -58,19 +59,26 @@ def axes_of(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cells_for(extents: np.ndarray, edge: float, most: int, limit: float) -> np.ndarray:
-    """Cells along each axis: as cubic as may be, `most` along the longest at most, none too small, and not too much
-    work."""
+    """Cells along each axis: as cubic as may be, none too small, and not too much work.
+
+    Args:
+        extents: of the part along its axes (m), longest first.
+        edge: mean distance to a neighbour (m).
+        most: cells along the longest axis.
+        limit: of `work`.
+    """
     for count in range(most, 0, -1):
         length = extents[0] / count
         if count > 1 and length < EDGES_PER_CELL * edge:
             continue
-        cells = np.maximum(1, np.round(extents / length)).astype(int)
+        cells: np.ndarray = np.maximum(1, np.round(extents / length)).astype(int)
         if count == 1 or work(cells) <= limit:
             return cells
     raise AssertionError("one cell is always possible")
 
 
 def part_of(rest: np.ndarray, piece: np.ndarray, axes: np.ndarray, extents: np.ndarray, cells: np.ndarray) -> Part:
+    """A part from its vertices `piece`, its axes (dims, 3), its extents along them (m) and the cells along each."""
     along = rest[piece] @ axes.T
     length = extents / cells
     return Part(piece, (along - along.min(axis=0)) / length, cells)
@@ -80,7 +88,8 @@ def features(xi: np.ndarray) -> np.ndarray:
     """Products of the coordinates (..., dims) that make up a multilinear function, but for 1: (..., 2^dims - 1)."""
     dims = xi.shape[-1]
     chosen = (np.arange(1, 2**dims)[:, None] >> np.arange(dims)) & 1
-    return np.where(chosen == 1, xi[..., None, :], 1.0).prod(axis=-1)
+    products: np.ndarray = np.where(chosen == 1, xi[..., None, :], 1.0).prod(axis=-1)
+    return products
 
 
 def edge_lengths(system: System) -> np.ndarray:

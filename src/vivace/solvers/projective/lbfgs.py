@@ -30,9 +30,10 @@ from .safeguarded import safeguarded_steps
 class LBFGS(Accelerated):
     """Quasi-Newton steps over another solver's corrections: lbfgs(multigrid), lbfgs(direct), lbfgs(jacobi), ...
 
-    inner   the solver that makes the corrections
-    memory  steps that are remembered, 1 to 20
-    keep    remember them from one time step to the next
+    Attributes:
+        inner: the solver that makes the corrections.
+        memory: steps that are remembered, 1 to 20.
+        keep: remember them from one time step to the next.
 
     Limitations: no constraints known by their value, no energy terms of a model's own, no contacts over `direct`;
     solved well it hovers: cloth that should turn and fall stays behind; over `multigrid` contacts between surfaces do
@@ -53,6 +54,7 @@ class LBFGS(Accelerated):
         self._adopt(self.inner)
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
+        """A step of L-BFGS that is taken back, and shortened, where it raises the energy."""
         rejected = self.corrector.rejected
         longest = first_share(self.corrector.overshoot(layout))
         self._state, before, after = safeguarded_steps(
@@ -61,6 +63,7 @@ class LBFGS(Accelerated):
         return before, after
 
     def note(self) -> str:
+        """What a user should know: steps that were taken back, and what the corrections tell."""
         taken_back = int(self._state[REJECTIONS])
         own = f"{taken_back} steps taken back" if taken_back else ""
         return "; ".join(part for part in (own, self.corrector.correction_note()) if part)

@@ -37,22 +37,24 @@ def backtrack(
     smallest: float = 1e-10,
     slack: float = 0.0,
 ) -> Accepted[Rest] | None:
-    """The first step α of first, γ first, γ² first, ... that lowers ε enough [fratarcangeli2018, Eq. 35]:
+    """The first step α of first, γ first, γ² first, ... that lowers ε enough [fratarcangeli2018, Eq. 35].
 
-        ε(q + α d) <= ε(q) + c α d·∇ε(q)
+    Enough is ε(q + α d) <= ε(q) + c α d·∇ε(q). None if no step is good enough: on a direction of descent that is
+    rounding. An energy that is infinite or not a number (a state outside the energy's domain) counts as too high.
 
-    evaluate  q ↦ (ε(q), whatever is worth keeping, such as the gradient)
-    energy    ε(q)
-    slope     d·∇ε(q), negative; not needed with c = 0
-    control   c, [0, 1). 0, the course's choice, asks for less energy and no more: then strictly less, as printed there,
-              because equality would let a method swing between two states for ever
-    shrink    γ, (0, 1)
-    smallest  give up below this step, > 0
-    slack     what rounding may add to an energy. ε is flat at its minimum: without slack nothing is seen to fall when
-              half of the positions' digits are right, and Newton's method could still find the others
-
-    None if no step is good enough: on a direction of descent that is rounding. An energy that is infinite or not a
-    number (a state outside the energy's domain) counts as too high.
+    Args:
+        evaluate: q ↦ (ε(q), whatever is worth keeping, such as the gradient).
+        q: where to begin.
+        direction: d, where to go.
+        energy: ε(q).
+        slope: d·∇ε(q), negative; not needed with c = 0.
+        control: c, [0, 1). 0, the course's choice, asks for less energy and no more: then strictly less, as printed
+            there, because equality would let a method swing between two states for ever.
+        shrink: γ, (0, 1).
+        first: the longest step that is tried.
+        smallest: give up below this step, > 0.
+        slack: what rounding may add to an energy. ε is flat at its minimum: without slack nothing is seen to fall when
+            half of the positions' digits are right, and Newton's method could still find the others.
     """
     if not is_number(control) or not 0 <= control < 1:
         raise InputError(f"the control parameter of a line search must lie in [0, 1), not {control!r}")

@@ -49,11 +49,12 @@ from .safeguarded import safeguarded_steps
 class Multigrid(CorrectingSolver, Corrector):
     """V-cycles with coloured sweeps as smoother: linear in the number of vertices, and pins may change.
 
-    cycles               V-cycles a correction, 1 to 10; 0: two where projecting costs more than a cycle, else one
-    coarsening           "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation
-    colouring_algorithm  of the fine level (see `vivace list colourings`)
-    background           build the hierarchy in a thread of its own and sweep until it is there; with a budget of
-                         iterations the results then depend on when that is
+    Attributes:
+        cycles: V-cycles a correction, 1 to 10; 0: two where projecting costs more than a cycle, else one.
+        coarsening: "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation.
+        colouring_algorithm: of the fine level (see `vivace list colourings`).
+        background: build the hierarchy in a thread of its own and sweep until it is there; with a budget of iterations
+            the results then depend on when that is.
 
     Limitations: no constraints known by their value, no energy terms of a model's own; solved well it hovers: cloth
     that should turn and fall stays behind; contacts between surfaces do not remember their forces, so that heaps creep;
@@ -82,6 +83,7 @@ class Multigrid(CorrectingSolver, Corrector):
     # --- as a corrector -------------------------------------------------------------------------------------------
 
     def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
+        """Colour by colour; begins to build the hierarchy."""
         graph = system.graph
         self.colouring = colour(*graph, self.colouring_algorithm, seed=seed, threads=threads, check=False)
         order, self._pointers = self.colouring.order(morton_rank(system.model.mesh.vertices))
@@ -91,6 +93,7 @@ class Multigrid(CorrectingSolver, Corrector):
         return order
 
     def correction(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> Sequence[Phase]:
+        """V-cycles, or a forward and a backward sweep until the hierarchy is there."""
         if self.hierarchy is None and self._builder is not None and (not self.background or self._builder.done):
             self.hierarchy, self._builder = self._builder.result(), None
             self.hierarchy.adapt(layout.system.diagonal)  # pins may have changed while it was being built
@@ -153,21 +156,26 @@ class Multigrid(CorrectingSolver, Corrector):
         ]
 
     def adapt_correction(self, layout: Layout, *, weighed: bool) -> bool:
+        """Take the new diagonal to all levels."""
         if self.hierarchy is not None:
             self.hierarchy.adapt(layout.system.diagonal)
         return True
 
     def wait_for_correction(self) -> None:
+        """Wait for the hierarchy."""
         if self._builder is not None:
             self._builder.wait()
 
     def has_more(self) -> bool:
+        """Whether the hierarchy has become ready since corrections were last planned."""
         return self._builder is not None and self._builder.done
 
     def begin_correction(self) -> None:
+        """V-cycles are given another chance in every step."""
         self.rejected[0] = 0.0
 
     def correction_note(self) -> str:
+        """What a user should know: a V-cycle that failed, or a hierarchy that is still being built."""
         if self.rejected[0]:
             return "a V-cycle raised the energy: sweeps only for the rest of the step"
         if self._builder is not None:
@@ -176,7 +184,8 @@ class Multigrid(CorrectingSolver, Corrector):
 
     # --- as a solver of its own -----------------------------------------------------------------------------------
 
-    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray):
+    def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
+        """Add corrections, and take them back where they raise the energy."""
         self._state, before, after = safeguarded_steps(layout, r, e, memory=0, rejected=self.rejected)
         return before, after
 

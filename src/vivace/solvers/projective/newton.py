@@ -46,14 +46,17 @@ class Newton(Solver):
     _frame: Frame | None = None
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        """Make what of the Hessian does not depend on the positions, and stack the operators."""
         self._hessian, self._frame = Hessian(system), None
         system.potential(system.model.mesh.vertices)  # operators are stacked now, not inside the first step's budget
         self.system = system
 
     def see(self, frame: Frame) -> None:
+        """Keep the step's problem for the terms of the model's own."""
         self._frame = frame
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """Newton steps with a line search, in float64, until a limit is met."""
         if self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         budget = deadline.budget

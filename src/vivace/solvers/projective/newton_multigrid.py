@@ -68,10 +68,11 @@ class NewtonMultigrid(Solver):
 
     An iteration is one of conjugate gradients, with one V-cycle.
 
-    steps                iterations for each Hessian, 1 to 100; 0: two, or four where there are tetrahedra, with which a
-                         Hessian takes ten times as long as an iteration
-    coarsening           "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation
-    colouring_algorithm  of the fine level (see `vivace list colourings`)
+    Attributes:
+        steps: iterations for each Hessian, 1 to 100; 0: two, or four where there are tetrahedra, with which a Hessian
+            takes ten times as long as an iteration.
+        coarsening: "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation.
+        colouring_algorithm: of the fine level (see `vivace list colourings`).
 
     Limitations: no constraints known by their value, no energy terms of a model's own; very stiff cloth (10⁶ N/m) needs
     more iterations than a frame has time for; contacts between surfaces do not remember their forces, so that heaps
@@ -94,6 +95,7 @@ class NewtonMultigrid(Solver):
             raise InputError(f"steps must be a whole number from 0 to 100, not {self.steps!r}")
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        """Colour, lay out, and build the levels once, from the constant matrix."""
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         self.colouring = colour(*system.graph, self.colouring_algorithm, seed=seed, threads=threads, check=False)
         order, self._pointers = self.colouring.order(morton_rank(system.model.mesh.vertices))
@@ -133,18 +135,22 @@ class NewtonMultigrid(Solver):
         self._took = {what: deque([0], LATE) for what in ("look", "set up", "cycle")}  # ns
 
     def remembered(self) -> dict[str, np.ndarray]:
+        """The forces that contacts remember."""
         contacts = None if self.layout is None else self.layout.contacts
         return {} if contacts is None else contacts.remembered()
 
     def recall(self, memory: dict[str, np.ndarray]) -> None:
+        """Go on with the forces that `remembered` gave."""
         if self.layout is not None and self.layout.contacts is not None and "contacts.keys" in memory:
             self.layout.contacts.recall(memory)
 
     def forget(self) -> None:
+        """Forget the forces of contacts."""
         if self.layout is not None and self.layout.contacts is not None:
             self.layout.contacts.forget()
 
     def adapt(self, system: System) -> bool:
+        """Take over the new diagonal; the next Hessian has it on every level."""
         if self.layout is None or self.system is None or not system.shares_structure(self.system):
             return False
         self.layout.adapt(system)
@@ -153,6 +159,7 @@ class NewtonMultigrid(Solver):
         return True
 
     def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        """Put the contacts into the layout; the next Hessian has them on every level."""
         if self.layout is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         changed = self.layout.set_contacts(contacts, previous, start, self.system)
@@ -163,6 +170,7 @@ class NewtonMultigrid(Solver):
             self.levels.load_ties(self.system)
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """Hessian, some iterations of conjugate gradients, a step along what they found; until a limit is met."""
         if self.layout is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         layout, budget = self.layout, deadline.budget

@@ -49,7 +49,8 @@ def conjugate_steps(layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[np.nd
 class PCG(Accelerated):
     """Preconditioned conjugate gradients: pcg (Jacobi inside), pcg(direct), pcg(multigrid), ...
 
-    inner  the preconditioner: a solver whose corrections are linear and symmetric
+    Attributes:
+        inner: the preconditioner: a solver whose corrections are linear and symmetric.
 
     Limitations: no constraints known by their value, no energy terms of a model's own, no contacts over `direct`;
     solved well it hovers: cloth that should turn and fall stays behind; over `jacobi`, its default, contacts are
@@ -65,4 +66,5 @@ class PCG(Accelerated):
         self._adopt(self.inner)
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
+        """A step of conjugate gradients along each correction."""
         return [], conjugate_steps(layout, r, e)[1]

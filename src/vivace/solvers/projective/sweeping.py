@@ -35,6 +35,7 @@ class SweepingSolver(Solver):
         """One sweep over layout.q."""
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
+        """Lay out the system in visiting order, and plan a sweep."""
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         order = self.visiting_order(system, threads, seed)
         self._lay_out(Layout(system, order, threads, refresh=self.refresh))
@@ -51,6 +52,7 @@ class SweepingSolver(Solver):
         self._watched_plan = Plan([*phases, last], threads, self._convergence.monitor)
 
     def set_contacts(self, contacts: Contacts, previous: np.ndarray, start: np.ndarray) -> None:
+        """Put the contacts into the matrix; makes room for more of them when there is none left."""
         if self.layout is None or self.system is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         self.layout.set_contacts(contacts, previous, start, self.system)
@@ -59,6 +61,7 @@ class SweepingSolver(Solver):
             self.layout.set_contacts(contacts, previous, start, self.system)
 
     def adapt(self, system: System) -> bool:
+        """Take over the new diagonal; the layout stays."""
         if self.layout is None or self.system is None or not system.shares_structure(self.system):
             return False
         self.layout.adapt(system)
@@ -66,6 +69,7 @@ class SweepingSolver(Solver):
         return True
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
+        """Sweep from the first guess until a limit is met."""
         if self.layout is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         self.layout.load(start, constant)

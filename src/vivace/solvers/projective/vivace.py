@@ -54,12 +54,13 @@ RAMP_LENGTH = 1000  # sweeps after which the ramp is taken to have arrived
 class Vivace(SweepingSolver, Corrector):
     """Coloured parallel Gauss-Seidel with over-relaxation.
 
-    relaxation           "sor" (never above the last refresh's energy), "printed" (Algorithm 1 as printed) or "none"
-    omega                relaxation factor: (0, 2) for sor, (0, 2] for printed
-    ramp                 sweeps over which sor reaches half its over-relaxation; 0: constant omega from the first sweep
-    refresh              sweeps for which projections are kept; 0: springs from the newest positions, at every vertex
-    colouring_algorithm  name of a colouring (see `vivace list colourings`)
-    balance              even out the colours' sizes after colouring
+    Attributes:
+        relaxation: "sor" (never above the last refresh's energy), "printed" (Algorithm 1 as printed) or "none".
+        omega: relaxation factor: (0, 2) for sor, (0, 2] for printed.
+        ramp: sweeps over which sor reaches half its over-relaxation; 0: constant omega from the first sweep.
+        refresh: sweeps for which projections are kept; 0: springs from the newest positions, at every vertex.
+        colouring_algorithm: name of a colouring (see `vivace list colourings`).
+        balance: even out the colours' sizes after colouring.
 
     Limitations: no constraints known by their value, no energy terms of a model's own; few sweeps leave cloth stretched
     and brake its motion, the more vertices the more; contacts are springs without memory, so that heaps
@@ -87,6 +88,7 @@ class Vivace(SweepingSolver, Corrector):
         COLOURINGS[self.colouring_algorithm]
 
     def visiting_order(self, system: System, threads: int, seed: int) -> np.ndarray:
+        """Colour by colour; within a colour, neighbours in space stand near each other."""
         graph = system.graph
         result = colour(*graph, self.colouring_algorithm, seed=seed, threads=threads, check=False)
         if self.balance:
@@ -96,6 +98,7 @@ class Vivace(SweepingSolver, Corrector):
         return order
 
     def sweep_phases(self, layout: Layout) -> Sequence[Phase]:
+        """A phase for each colour, whose vertices move in parallel."""
         weights = self.weights()
         kernel, arrays = sweep_sor, {**layout.swept, "weights": weights}
         if self.relaxation == "printed":

@@ -13,8 +13,9 @@ from .jacobi import Jacobi
 class WeightedJacobi(Jacobi):
     """Jacobi, every step shortened by omega.
 
-    omega    the weight, (0, 1]. 2/3 damps rough errors best on a Laplacian
-    refresh  sweeps for which projections are kept; 0: computed anew for every one
+    Attributes:
+        omega: the weight, (0, 1]. 2/3 damps rough errors best on a Laplacian.
+        refresh: sweeps for which projections are kept; 0: computed anew for every one.
 
     Limitations: no constraints known by their value, no energy terms of a model's own; few sweeps leave cloth stretched
     and brake its motion, more than those of `jacobi`; contacts are springs without memory, so that heaps

@@ -75,8 +75,10 @@ def push_contacts_apart(
     begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, impulses: rows, friction: floats,
     q: rows, targets: ints, slots: rows, shares: floats,
 ):  # fmt: skip
-    """Every contact by itself, its four corrections into slots; all corners take the smallest of their shares, so that
-    what one side gains the other loses."""
+    """Every contact by itself, its four corrections into slots.
+
+    All corners take the smallest of their shares, so that what one side gains the other loses.
+    """
     for c in range(begin, end):
         z, weight = separation(vertices, a, c, q)
         share = at(shares, at(vertices, 4 * c))

@@ -77,6 +77,7 @@ def count_square(sums, c, begin, total, value):
 
 @inlined
 def into_slot(out, slot, share, step, lam):
+    """Put a vertex's scaled correction into its slot, and λ into the fourth lane."""
     store4(out, slot, share * step + make4(np.float32(0.0), np.float32(0.0), np.float32(0.0), lam))
 
 

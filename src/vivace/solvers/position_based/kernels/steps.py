@@ -16,6 +16,7 @@ ZERO = np.float32(0.0)
 
 @inlined
 def weight_of(weights, iteration):
+    """The weight of an iteration; the last one holds for all later iterations."""
     return weights[min(iteration, weights.shape[0] - 1)]
 
 
@@ -29,12 +30,14 @@ def load_positions(begin, end, iteration, start: rows, inverse: floats, q: rows)
 
 @phase_kernel(items="out")
 def store_positions(begin, end, iteration, q: rows, out: rows):
+    """Write positions without the inverse masses in their fourth lane."""
     for i in range(begin, end):
         store4(out, i, xyz4(load4(q, i)))
 
 
 @phase_kernel(items="step")
 def clear_steps(begin, end, iteration, step: rows):
+    """Set the sums of corrections to zero."""
     zero = np.float32(0.0)
     for i in range(begin, end):
         store4(step, i, make4(zero, zero, zero, zero))
@@ -70,6 +73,7 @@ def apply_steps(
 
 @phase_kernel(items="sums")
 def add_up(begin, end, iteration, sums: doubles, total: doubles):
+    """Write the sum of `sums` to `total`."""
     total[0] = 0.0
     for i in range(begin, end):
         total[0] += sums[i]

@@ -148,8 +148,11 @@ def contact_gains(
     begin, end, iteration, vertices: ints, a: floats, planes: rows, weights: floats, q: rows, q_old: rows,
     used: count, partial: doubles,
 ):  # fmt: skip
-    """What the trapezium rule gives contacts too much of, in blocks: w (δ⁺ + δ_old⁺)(δ - δ_old)/2 for a depth that goes
-    from δ_old to δ, where the energy changes by w (δ⁺² - δ_old⁺²)/2; they differ where δ changes its sign."""
+    """What the trapezium rule gives contacts too much of, in blocks.
+
+    It gives w (δ⁺ + δ_old⁺)(δ - δ_old)/2 for a depth that goes from δ_old to δ, where the energy changes by
+    w (δ⁺² - δ_old⁺²)/2; they differ where δ changes its sign.
+    """
     for first in range(begin, end, BLOCK):
         total = 0.0
         for c in range(first, min(first + BLOCK, end, used)):

@@ -122,7 +122,8 @@ def sweep_blocks(
 ):  # fmt: skip
     """q ← q + ω p over [begin, end), from the newest positions. Records |r|² as it goes.
 
-    Sweep k is damped by the k-th θ, and the last holds for all later sweeps."""
+    Sweep k is damped by the k-th θ, and the last holds for all later sweeps.
+    """
     theta = dampings[min(iteration, dampings.shape[0] - 1)]
     for i in range(begin, end):
         qi = load4(q, i)

@@ -151,9 +151,9 @@ def press_walls(
     begin, end, iteration, vertices: ints, planes: rows, before: rows, friction: floats, weights: floats, q: rows,
     used: count, places: rows, pressing: longs, deep: scalar, r: rows,
 ):  # fmt: skip
-    """If some vertex is behind its wall, go on with the forces that contacts hold with now: planes raised and places
-    moved by them. What that changes is added to the residual r.
+    """If some vertex is behind its wall, go on with the forces that contacts hold with now.
 
+    Planes are raised and places moved by them, and what that changes is added to the residual r.
     `pressing`: rounds after which it is looked at, and whether it was so; `deep`: how far behind counts (m).
     """
     pressing[1] = 0

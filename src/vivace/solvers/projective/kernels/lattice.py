@@ -177,8 +177,10 @@ def eliminate(
     begin, end, iteration, parts: ints, slabs: ints, u: doubles, y: doubles, f: rows, meeting: doubles,
     meeting_y: doubles, meeting_at: ints, failed: ints,
 ):  # fmt: skip
-    """Items are the two halves of every part, from its end to the slab before the middle one; that one's share is kept
-    apart."""
+    """Items are the two halves of every part, from its end to the slab before the middle one.
+
+    That one's share is kept apart.
+    """
     for item in range(begin, end):
         p, half = item // 2, item % 2
         first, last = parts[PART_COLUMNS * p + FIRST], parts[PART_COLUMNS * p + LAST]

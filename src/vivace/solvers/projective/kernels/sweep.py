@@ -98,7 +98,8 @@ def sweep_sor(
 ):  # fmt: skip
     """Gauss-Seidel over [begin, end) with relaxation from q^k: q ← q + ω_k r / Y_ii. Records |r|² as it goes.
 
-    The last weight holds for all later sweeps."""
+    The last weight holds for all later sweeps.
+    """
     omega = weights[min(iteration, weights.shape[0] - 1)]
     for i in range(begin, end):
         qi = load4(q, i)
