@@ -248,7 +248,7 @@ class Model:
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
             raise InputError(f"the stiffness of a seam must be positive, not {shown(stiffness)} N/m")
         pairs = np.column_stack([index[order[again]], index[order[again + 1]]])
-        return self.constrain("weld", pairs, self.firm / FIRM if stiffness is None else stiffness)
+        return self.constrain("weld", pairs, self.pin_stiffness / FIRM if stiffness is None else stiffness)
 
     def stiffened(self, factor: float) -> Model:
         """The same body, `factor` times as stiff: every constraint's weight is multiplied.
