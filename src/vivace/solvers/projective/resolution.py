@@ -83,9 +83,8 @@ def soft_modes(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _sums(values: np.ndarray, body: np.ndarray, count: int) -> np.ndarray:
     """(count, k): sums of the rows of (n, k) values over each body."""
-    if count == 1:
-        return np.sum(values, axis=0, keepdims=True)
-    return np.column_stack([np.bincount(body, column, minlength=count) for column in values.T])
+    sums = [np.bincount(body, column, minlength=count) for column in values.T] if count > 1 else [*values.sum(axis=0)]
+    return np.column_stack(sums)
 
 
 def _eigenvalues(a: np.ndarray, b: np.ndarray) -> np.ndarray:
