@@ -41,7 +41,7 @@ def test_convergence_does_not_depend_on_resolution(name, resolutions):
         system = SYSTEMS[name](resolution)
         solver = prepared("multigrid:cycles=1", system)
         cycled.append(contraction(solver, system))
-        swept.append(contraction(prepared("lbfgs(vivace)", system), system))
+        swept.append(contraction(prepared("lbfgs(vivace)", system), system, 300))
     assert len(solver.hierarchy.levels) >= 2
     assert max(cycled) < 0.6
     assert swept[1] > swept[0] > 0.8
