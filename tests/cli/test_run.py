@@ -192,7 +192,7 @@ def test_the_same_command_gives_the_same_positions(vivace, tmp_path):
     found = {}
     for name, (seed, threads) in runs.items():
         path = tmp_path / f"{name}.npz"
-        command = (*QUICK, "--solver", "vivace", "--seed", seed, "--threads", threads)
+        command = (*QUICK, "--solver", "vivace:colouring_algorithm=luby", "--seed", seed, "--threads", threads)
         result = vivace(*command, "--json", "--out", path)
         assert result.json["written"] == [str(path)]
         found[name] = np.load(path)["positions"]

@@ -24,7 +24,7 @@ OTHER = {
     bool: lambda default: not default,
     float | None: 123.0,
     tuple[float, float]: [0.7, 0.2],
-    tuple: [{"kind": "plane", "point": [0, -2, 0]}],
+    tuple[typing.Any, ...]: [{"kind": "plane", "point": [0, -2, 0]}],
     int | None: 7,
     str: "dihedral",
 }
