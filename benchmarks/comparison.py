@@ -22,7 +22,7 @@ from comparison_common import RHO, SMALLEST, Study, Values, papers, tell
 from comparison_frozen import fig5, fig6, fig10
 from comparison_live import live, solved
 from comparison_pictures import fig3
-from comparison_position_based import PositionBased
+from comparison_position_based import fig7
 from comparison_words import code, label, listed, number, page, table
 
 from vivace.bench.compare import Curve
@@ -36,7 +36,6 @@ from vivace.scenes import Scene, make_scene
 from vivace.solvers import Budget, make_solver
 
 STIFFNESSES = (1e-4, 1e-2, 1.0, 10.0)  # κ, times the tablecloth's own
-ALPHAS = {"tablecloth": (0.3, 0.25), "armadillo": (0.045, 0.0025)}  # [fratarcangeli2018, section 2.2.3]
 
 
 # --- the table of solvers -----------------------------------------------------------------------------------------
@@ -150,42 +149,6 @@ def _moving(scene: Scene, frames: int) -> tuple[System, Frame]:
     for _ in range(frames):
         report = sim.step()
     return sim.system, report.frame
-
-
-# --- [fratarcangeli2018, figure 7] --------------------------------------------------------------------------------
-
-
-def fig7(study: Study) -> Values:
-    """Position based dynamics from the frozen frames' predictions, with and without Chebyshev."""
-    panels, rows, count = [], [], 2 * study.size.most
-    shown = np.linspace(0, count, 25).round().astype(int)
-    for frozen in study.frozen():
-        scene, start, body = frozen.scene, frozen.frame.start, PositionBased(frozen.scene)
-        large, small = ALPHAS[scene.name]
-        first, curves = body.violation(start), {}
-        for name, alpha, rho in (
-            ("larger α", large, 0.0),
-            ("smaller α", small, 0.0),
-            ("smaller α with Chebyshev", small, RHO[scene.name]),
-            ("larger α with Chebyshev", large, RHO[scene.name]),
-        ):
-            tell(f"{scene.name}: position based dynamics, {name}", 0, 1)
-            begin = time.perf_counter()
-            with np.errstate(all="ignore"):
-                found = np.array([first, *body.violations(start, alpha, count, rho)])
-            ms = 1e3 * (time.perf_counter() - begin) / count
-            found = np.where(found < 1e3 * first, found, np.inf)  # NaN is lost too
-            curves[name] = (shown, 1e3 * found[shown])
-            left = [number(found[k] / first) for k in (study.size.told[1], count)]
-            rows.append([f"{scene.name}, α = {alpha:g}{' with Chebyshev' if rho else ''}", number(ms), *left])
-        title = f"{scene.name}, α = {large:g} and {small:g}"
-        panels.append(Panel(curves, title, "iterations", "RMS violation of the edges (mm)"))
-    panel_grid(study.path("fig7"), [panels], settings=study.settings)
-    head = [f"violation after {k} ÷ first" for k in (study.size.told[1], count)]
-    return {
-        "table": table(["scene", "ms an iteration", *head], rows),
-        "rhos": listed([f"{rho:g}" for rho in RHO.values()]),
-    }
 
 
 # --- the command --------------------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from comparison_common import RHO, SMALLEST, Study, Values, papers, tell
-from comparison_position_based import PositionBased
 from comparison_words import label, number, table
 
+from vivace.bench.motion import stretch
 from vivace.pictures import Camera, bounds_of, open_renderer, save_figure
 from vivace.scenes import Scene, make_scene
 from vivace.solvers import Budget
@@ -64,8 +64,9 @@ def _after(scene: Scene, solver: str, budget: Budget, frames: int) -> tuple[np.n
 
 
 def _stretch(scene: Scene, q: np.ndarray) -> float:
-    body = PositionBased(scene)
-    return float(np.abs(body.lengths(q) / body.rest - 1).mean())
+    drawn = stretch(scene.model, q)
+    assert drawn is not None
+    return drawn.mean
 
 
 def _contact_sheet(study: Study, pictures: Sequence[tuple[str, Scene, np.ndarray]]) -> None:

@@ -26,6 +26,7 @@ from position_based_common import Found, Options, Rows, told
 from position_based_recolouring import recolouring
 
 from vivace.backends.cpu.executor import default_threads
+from vivace.bench.motion import Stretch, stretch
 from vivace.bench.pbd import COLOURED, PRINTED, spread, table_1, time_passes
 from vivace.bench.run import settle
 from vivace.errors import InputError
@@ -82,23 +83,11 @@ CUBE_CASES = {  # options, and whether time is the budget
 }
 
 
-class Strain:
-    """(length - rest) / rest of a model's springs."""
-
-    def __init__(self, scene: Scene):
-        spring = next(group for group in scene.model.groups if group.kind.name == "spring")
-        self.i, self.j = spring.vertices.T
-        self.rest = spring.parameters[:, 0]
-
-    def __call__(self, q: np.ndarray) -> np.ndarray:
-        q = q.astype(np.float64)
-        return np.linalg.norm(q[self.i] - q[self.j], axis=1) / self.rest - 1.0
-
-    def rms(self, q: np.ndarray) -> float:
-        return float(np.sqrt(np.mean(self(q) ** 2)))
-
-    def mean(self, q: np.ndarray) -> float:
-        return float(np.mean(np.abs(self(q))))
+def drawn(scene: Scene, q: np.ndarray) -> Stretch:
+    """|length ÷ rest length - 1| of a model's springs."""
+    found = stretch(scene.model, q)
+    assert found is not None
+    return found
 
 
 def deformation(rest: np.ndarray, q: np.ndarray) -> float:
@@ -112,7 +101,7 @@ def deformation(rest: np.ndarray, q: np.ndarray) -> float:
 def falling_cube(options: Options) -> Found:
     scene = make_scene("falling-cube", scale=options.scale)
     frames = options.frames or CUBE_FRAMES
-    strain, rest, tets = Strain(scene), scene.model.mesh.vertices, scene.model.mesh.tets
+    rest, tets = scene.model.mesh.vertices, scene.model.mesh.tets
     rows: Rows = [("falling cube", f"{sum(map(len, scene.model.groups))} constraints, {frames} frames")]
     found: list[dict[str, object]] = []
     errors: dict[str, dict] = {}
@@ -125,8 +114,8 @@ def falling_cube(options: Options) -> Found:
             settle()
             reports = [sim.step() for _ in range(frames)]
             series = {
-                "residual_rms": [strain.rms(report.positions) for report in reports],
-                "residual_mean": [strain.mean(report.positions) for report in reports],
+                "residual_rms": [drawn(scene, report.positions).rms for report in reports],
+                "residual_mean": [drawn(scene, report.positions).mean for report in reports],
                 "deformation": [deformation(rest, report.positions) for report in reports],
                 "height": [float(np.ptp(report.positions[:, 1])) for report in reports],
                 "volume": [_volume(report.positions, tets) / _volume(rest, tets) for report in reports],
@@ -229,7 +218,7 @@ def chebyshev(options: Options) -> Found:
     for name, (alpha, rho, stretched) in BODIES.items():
         scene = make_scene(name, scale=options.scale, **({"bend": 0.0} if name == "s0" else {}))
         scene = replace(scene, model=replace(scene.model, collisions=None))
-        strain, rest = Strain(scene), scene.model.mesh.vertices
+        rest = scene.model.mesh.vertices
         start = rest.mean(axis=0) + stretched * (rest - rest.mean(axis=0))
         inner = f"pbd-jacobi:stiffness=1,alpha={alpha}"
         solvers = {
@@ -238,13 +227,13 @@ def chebyshev(options: Options) -> Found:
             "averaged, with Chebyshev": "chebyshev(pbd-jacobi:stiffness=1):rho=auto",
             "relaxed by α, with Chebyshev": f"chebyshev({inner}):rho={rho},watch=false",
         }
-        first, curves = strain.rms(start), {}
+        first, curves = drawn(scene, start).rms, {}
         for label, solver in solvers.items():
             sim = scene.simulate(solver=solver, threads=options.threads)
             left = []
             for count in COUNTS:
                 sim.positions, sim.velocities = start, np.zeros_like(start)
-                left.append(strain.rms(sim.step(Budget(iterations=count)).positions) / first)
+                left.append(drawn(scene, sim.step(Budget(iterations=count)).positions).rms / first)
             curves[label] = (np.array(COUNTS), np.where(np.isfinite(left), left, np.inf))
             shown = ", ".join(f"{left[COUNTS.index(count)]:.3g} after {count}" for count in (10, 30, 60, 200))
             rows.append((f"{name}, {label}: RMS of C ÷ first", shown))

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vivace.bench.frozen import freeze
+from vivace.cli.main import parser
 from vivace.scenes import make_scene
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -63,39 +65,39 @@ def test_page_without_a_part(comparison):
     assert "what 7 iterations leave" in page
 
 
-@pytest.mark.parametrize("name", ["tablecloth", "bar"])
-def test_position_based_iteration_equals_loop(position_based, name):
-    """Σ_c Δq_(i,c) by one loop over the edges, each pulled to its rest length by its free ends."""
-    scene = make_scene(name, resolution=4)
-    mesh = scene.model.mesh
-    body = position_based.PositionBased(scene)
-    q = mesh.vertices + 0.05 * np.random.default_rng(0).standard_normal(mesh.vertices.shape)
-    weight = np.ones(scene.model.n)
+def by_loop(scene, q, alpha, rho, iterations):
+    """RMS of l - l₀ over a cloth's edges after each iteration q ← ω (q + α ΣΔq - q⁻) + q⁻ [fratarcangeli2018, Eq. 27
+    and Alg. 1]: plain loops in float64, the oracle of figure 7."""
+    edges, rest = scene.model.mesh.edges, scene.model.mesh.vertices
+    weight = 1.0 / scene.model.masses
     weight[scene.model.pinned] = 0.0
-    expected, squares = np.zeros_like(q), []
-    for i, j in mesh.edges:
-        d = q[i] - q[j]
-        length, rest = np.linalg.norm(d), np.linalg.norm(mesh.vertices[i] - mesh.vertices[j])
-        squares.append((length - rest) ** 2)
-        if weight[i] + weight[j]:
-            step = (length - rest) / (weight[i] + weight[j]) * d / length
-            expected[i] -= weight[i] * step
-            expected[j] += weight[j] * step
-    np.testing.assert_allclose(body.moved(q), expected, atol=1e-14)
-    assert body.violation(q) == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-12)
-    plain = list(body.violations(q, 0.1, 3))
-    assert plain[0] == pytest.approx(body.violation(q + 0.1 * expected), rel=1e-12)
-    assert list(body.violations(q, 0.1, 3, rho=0.9, delay=3)) == pytest.approx(plain, rel=1e-12)
+    before, omega, found = q, 1.0, []
+    for k in range(iterations + 1):
+        moved, squares = np.zeros_like(q), []
+        for i, j in edges:
+            d, length = q[i] - q[j], np.linalg.norm(rest[i] - rest[j])
+            violation = np.linalg.norm(d) - length
+            squares.append(violation**2)
+            if weight[i] + weight[j]:
+                step = violation / (weight[i] + weight[j]) * d / np.linalg.norm(d)
+                moved[i] -= weight[i] * step
+                moved[j] += weight[j] * step
+        found.append(np.sqrt(np.mean(squares)))
+        omega = 1.0 if k < 10 or not rho else 2 / (2 - rho**2) if k == 10 else 4 / (4 - rho**2 * omega)
+        q, before = omega * (q + alpha * moved - before) + before, q
+    return found
 
 
-def test_chebyshev_weights_equal_closed_form(position_based):
-    """ω_(k+1) = 2 C_k(1/ρ) / (ρ C_(k+1)(1/ρ)) [fratarcangeli2018, Eq. 24], C_k(x) = cosh(k arcosh x)."""
-    rho = 0.97
-    weights = np.array(list(position_based.chebyshev_weights(30, rho, delay=1)))
-    k = np.arange(1, 30)
-    angle = np.arccosh(1 / rho)
-    assert weights[0] == 1.0
-    np.testing.assert_allclose(weights[1:], 2 * np.cosh(k * angle) / (rho * np.cosh((k + 1) * angle)), rtol=1e-12)
+@pytest.mark.parametrize("rho", [0.0, 0.97])
+def test_position_based_iterations_equal_loop(position_based, rho):
+    """What figure 7 shows of the package's solvers is what a loop over the edges leaves."""
+    scene, alpha, count = make_scene("tablecloth", resolution=5), 0.25, 16
+    frozen = freeze(scene, 3)
+    inner = f"pbd-jacobi:stiffness=1,alpha={alpha}"
+    found = position_based.violations(frozen, f"chebyshev({inner}):rho={rho},watch=False" if rho else inner, count)
+    expected = by_loop(scene, frozen.frame.start, alpha, rho, count)
+    np.testing.assert_allclose(found, expected, rtol=2e-4)
+    assert found[-1] < found[0]
 
 
 @pytest.mark.slow
@@ -117,3 +119,26 @@ def test_contacts_quick(tmp_path):
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]["sphere"]
     assert len(rows) == 4
     assert all(row["pierced"] == 0 and row["mean_most"] < 0.01 for row in rows.values())
+
+
+ROOT = BENCHMARKS.parent
+TOLD = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs", "src", "benchmarks", "examples"]
+
+
+def texts():
+    for place in TOLD:
+        found = [ROOT / place] if (ROOT / place).is_file() else sorted((ROOT / place).rglob("*"))
+        for file in found:
+            if file.suffix in {".md", ".py", ".in", ".ipynb"}:
+                yield str(file.relative_to(ROOT)), file.read_text(encoding="utf-8")
+
+
+def test_benchmarks_that_are_named_exist():
+    """Whoever reads `benchmarks/x.py` or `vivace bench x` anywhere finds it."""
+    named = [(place, name) for place, text in texts() for name in re.findall(r"benchmarks/[\w/]+\.py", text)]
+    assert len(named) > 20
+    assert [found for found in named if not (ROOT / found[1]).is_file()] == []
+    commands = {(place, name) for place, text in texts() for name in re.findall(r"vivace bench ([a-z]+)", text)}
+    assert len(commands) > 2
+    for _, name in commands:
+        parser().parse_args(["bench", name])  # exits where there is no such thing

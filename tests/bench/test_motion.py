@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vivace import Budget, Cloth, InputError, Model, Wire, mesh
+from vivace import Budget, Cloth, InputError, Jelly, Model, Wire, mesh
 from vivace.bench import converged as module
 from vivace.bench.compare import compare, references_for
-from vivace.bench.converged import cache_folder, converged, digest, fine_steps
+from vivace.bench.converged import References, cache_folder, converged, digest, fine_steps
 from vivace.bench.motion import (
     Trajectory,
     angular_momenta,
@@ -215,7 +215,7 @@ def test_cache_folder(monkeypatch, tmp_path):
 def test_what_newton_does_not_know_is_refused(cloth):
     touching = replace(cloth, model=cloth.model.collide([Plane()]))
     for scene in (touching, replace(cloth, wind=(1.0, 0.0, 0.0))):
-        with pytest.raises(InputError, match="does not know"):
+        with pytest.raises(InputError, match="there is no converged motion"):
             converged(scene, 2)
     for frames, steps in ((0, 1), (1, 0)):
         with pytest.raises(InputError, match="at least one"):
@@ -252,6 +252,27 @@ def test_what_touches_is_its_own_reference(cloth):
     assert moved.fine is None
     assert moved.distance[0] == 0
     assert np.isfinite(moved.distance).all()
+
+
+@pytest.fixture
+def jelly():
+    return Scene("jelly", Model.of(mesh.bar(5, 3, 3, (0.4, 0.1, 0.1)), Jelly()).pin("left"), 1 / 60)
+
+
+def test_constraints_by_value_have_converged_motion(jelly):
+    """A jelly's volumes are known by their value alone: Newton's method follows the reference, a few passes do not."""
+    (newton,) = compare(jelly, ["newton"], iterations=[40], frames=6, samples=1, times=(0.1,))
+    (few,) = compare(jelly, ["pbd-coloured"], iterations=[1], frames=6, samples=1, times=(0.1,))
+    assert newton.motion.reference.startswith("converged")
+    assert newton.row()["distance_m"][0] < 1e-5 < 1e-3 < few.row()["distance_m"][0]
+
+
+def test_large_bodies_known_by_value_are_their_own_reference(jelly):
+    """Those of Newton's method would take hours, and the rounds that make the others do not know such constraints."""
+    result = run(jelly, solver="pbd-coloured", budget=FEW, frames=2, error_samples=0, record=True)
+    moved = References(jelly, 2, fine=True, newton=False).motion(result, "pbd-coloured")
+    assert moved.reference.startswith("itself with 30 times as many sweeps")
+    assert moved.fine is None
 
 
 def test_large_bodies_are_not_waited_for(cloth):

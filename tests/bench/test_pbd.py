@@ -329,10 +329,10 @@ def test_deformation_of_rigid_motions_and_of_others(position_based):
 
 def test_strain_of_a_scaled_body(position_based):
     scene = make_scene("falling-cube", scale=SMALL)
-    strain = position_based.Strain(scene)
-    assert strain.rms(scene.model.mesh.vertices) == pytest.approx(0, abs=1e-12)
-    assert strain.rms(1.2 * scene.model.mesh.vertices) == pytest.approx(0.2)
-    assert strain.mean(0.9 * scene.model.mesh.vertices) == pytest.approx(0.1)
+    rest = scene.model.mesh.vertices
+    assert position_based.drawn(scene, rest).rms == pytest.approx(0, abs=1e-12)
+    assert position_based.drawn(scene, 1.2 * rest).rms == pytest.approx(0.2)
+    assert position_based.drawn(scene, 0.9 * rest).mean == pytest.approx(0.1)
 
 
 def test_random_contacts_name_no_vertex_twice(position_based):

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from vivace import Budget, Cloth, InputError, Model, Simulation, mesh
+from vivace import Budget, Cloth, InputError, Jelly, Model, Simulation, mesh
 from vivace.bench.run import WARM_UP, run, settle
 from vivace.scenes import Scene, make_scene
 
@@ -76,6 +76,15 @@ def test_errors_are_those_of_their_frames(cloth):
         first = np.linalg.norm(sim.system.gradient(report.frame.start, report.frame))
         assert result.gradients[frame] == pytest.approx(report.gradient / first, rel=1e-12)
     assert result.summary()["relative_error_median"] == pytest.approx(np.median(list(result.errors.values())))
+
+
+def test_constraints_by_value_have_errors():
+    """The energy of a step has them, and so has its minimum: Newton's method reaches it, one pass does not."""
+    jelly = Scene("jelly", Model.of(mesh.bar(5, 3, 3, (0.4, 0.1, 0.1)), Jelly()).pin("left"), 1 / 60)
+    far = run(jelly, solver="pbd-coloured", budget=Budget(iterations=1), frames=3)
+    near = run(jelly, solver="newton", budget=Budget(iterations=40), frames=3)
+    assert len(far.errors) == len(near.errors) == 3
+    assert near.summary()["relative_error_median"] < 1e-6 < 1e-2 < far.summary()["relative_error_median"]
 
 
 def test_no_frames_is_refused(cloth):

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colouring.graphs import NAMED, from_edges, graphs, path, shuffled_rows, star, tablecloth
-from vivace.colouring import COLOURINGS, Colouring, colour, is_valid
+from meeting import Meetings
+from vivace.backends.cpu.executor import Plan
+from vivace.colouring import COLOURINGS, Colouring, brooks_vizing, colour, is_valid, rounds
 
 PARALLEL = ["brooks-vizing", "jones-plassmann", "largest-degree-first", "luby"]
 SERIAL = ["greedy", "greedy-largest-first", "greedy-smallest-last"]
@@ -130,3 +132,61 @@ def test_without_the_heuristic_two_single_colours_do_not_wait_for_each_other():
 def test_the_heuristic_saves_rounds():
     graph = NAMED["tablecloth"]
     assert colour(*graph, heuristic=True).rounds < colour(*graph, heuristic=False).rounds
+
+
+# --- what happens inside ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", PARALLEL)
+def test_several_vertices_are_coloured_at_the_same_time(algorithm, monkeypatch):
+    """Two threads are in every phase over the vertices of a round at once; what counts the rest is one chunk."""
+    meetings = Meetings(monkeypatch, rounds)
+    result = colour(*tablecloth(40), algorithm, seed=1, threads=2)
+    assert result.rounds >= 2  # the meetings looked for
+    assert len(meetings.shared) >= 2
+    assert len(meetings.alone) == 1
+    check(tablecloth(40), result)
+
+
+@pytest.mark.parametrize(("algorithm", "threads"), [("brooks-vizing", 1), ("greedy", 2)])
+def test_nobody_meets_where_one_thread_does_all(algorithm, threads, monkeypatch):
+    """So the test above tells: it would fail for a serial algorithm, and for a parallel one on one thread."""
+    meetings = Meetings(monkeypatch, rounds)
+    colour(*tablecloth(40), algorithm, seed=1, threads=threads)
+    assert meetings.shared == []
+
+
+def first_round(monkeypatch, graph, **options):
+    """The colours that vertices drew in the first round of Brooks-Vizing, and which of them were accepted."""
+    seen = {}
+
+    def once(phases, counts, threads, limit):
+        arrays = phases[0].arrays
+        Plan(phases, threads).run(1)
+        seen["drawn"], seen["accepted"] = arrays["tentative"].copy(), arrays["colours"] >= 0
+        np.testing.assert_array_equal(arrays["colours"][seen["accepted"]], seen["drawn"][seen["accepted"]])
+        arrays["colours"][:] = 0  # what follows expects a colouring
+        return 1
+
+    monkeypatch.setattr(brooks_vizing, "run_rounds", once)
+    colour(*graph, threads=2, **options)
+    return seen["drawn"], seen["accepted"]
+
+
+@pytest.mark.parametrize("name", ["tablecloth", "random", "complete, two words"])
+def test_of_neighbours_that_drew_one_colour_the_highest_index_has_it(name, monkeypatch):
+    """Who drew what no neighbour drew is accepted; of those that drew the same, whoever is above all its rivals, and so
+    above all whoever is above all its neighbours. Without the heuristic none of them is."""
+    indptr, indices = graph = NAMED[name]
+    kept = 0
+    for seed in range(5):
+        drawn, accepted = first_round(monkeypatch, graph, seed=seed)
+        plain, alone = first_round(monkeypatch, graph, seed=seed, heuristic=False)
+        np.testing.assert_array_equal(plain, drawn)
+        for v in range(len(drawn)):
+            neighbours = indices[indptr[v] : indptr[v + 1]]
+            rivals = neighbours[drawn[neighbours] == drawn[v]]
+            assert alone[v] == (len(rivals) == 0)
+            assert accepted[v] == (rivals < v).all()
+            kept += len(rivals) > 0 and bool((neighbours < v).all())
+    assert kept > 0  # it did happen that a vertex above all its neighbours won a conflict

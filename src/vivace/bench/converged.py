@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ..constraints import Role
 from ..energy.system import System
 from ..errors import FileError, InputError
 from ..files import replacing
@@ -74,7 +75,7 @@ def converged(
     if frames < 1 or steps < 1:
         raise InputError(f"a trajectory needs at least one frame and one step a frame, not {frames!r} and {steps!r}")
     if not is_solvable(scene):
-        raise InputError(f"{scene.name} has contacts, wind or constraints that Newton's method does not know")
+        raise InputError(f"{scene.name} has contacts, wind or terms of its own: there is no converged motion of those")
     path = cache_folder() / f"motion-{digest(scene, steps)}.npz"
     made = (_read(path, scene.model.n) if keep else None) or _Made.start(scene)
     if made.frames < frames:
@@ -158,14 +159,16 @@ class References:
         progress: Progress | None = None,
     ):
         self._newton = scene.model.n <= MOST_NEWTON if newton is None else newton
+        by_value = any(group.kind.role is Role.POSITION for group in scene.model.groups)
+        self._solvable = is_solvable(scene) and (self._newton or not by_value)  # `many_rounds` does not know those
         self.scene, self.frames, self.times, self._tell = scene, frames, tuple(times), progress
-        self._fine = fine and is_solvable(scene)
+        self._fine = fine and self._solvable
         self._made: dict[tuple[int, int], Trajectory] = {}
 
     def motion(self, run: Run, solver: str, *, threads: int | None = None, seed: int = 0) -> Motion:
         """A recorded run beside them."""
         mine, model = run.trajectory(), self.scene.model
-        if is_solvable(self.scene):
+        if self._solvable:
             reference = self._converged(self.frames, run.substeps)
             words = f"converged, {reference.label}"
         else:

@@ -16,6 +16,7 @@ import numpy as np
 from ..constraints import Role
 from ..energy.system import System
 from ..errors import InputError
+from ..mesh.kernels.strain import edge_strain
 from ..model.model import Model
 from .statistics import finite_or_none, median
 
@@ -31,21 +32,14 @@ class Stretch(NamedTuple):
 
 
 def stretch(model: Model, q: np.ndarray) -> Stretch | None:
-    """How far the model's springs are from their rest lengths at positions `q` (n, 3); None of a model without any.
-
-    Absolute values: in a mean with signs, what is pressed together hides what is drawn out.
-    """
-    parts = []
-    with np.errstate(over="ignore", invalid="ignore"):  # a diverged run is reported as not finite, not warned about
-        for group in model.groups:
-            rest = group.parameters[:, 0] if group.kind.role is Role.SPRING else np.zeros(0)
-            i, j = group.vertices[rest > 0].T if len(rest) else np.zeros((2, 0), np.int64)
-            length = np.linalg.norm(q[i].astype(np.float64) - q[j], axis=1)
-            parts.append(np.abs(length / rest[rest > 0] - 1.0))
-        strain = np.concatenate(parts) if parts else np.zeros(0)
-        if not len(strain):
-            return None
-        return Stretch(float(strain.mean()), float(np.sqrt(np.square(strain).mean())), float(strain.max()))
+    """How far the model's springs are from their rest lengths at positions `q` (n, 3); None of a model without any."""
+    springs = [group for group in model.groups if group.kind.role is Role.SPRING]
+    rest = np.concatenate([np.zeros(0), *(group.parameters[:, 0] for group in springs)])
+    if not (rest > 0).any():
+        return None
+    ends = np.concatenate([group.vertices for group in springs])
+    q = np.ascontiguousarray(q, np.float64)
+    return Stretch(*map(float, edge_strain(q, ends, rest, np.zeros(len(q)))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..constraints import Role
 from ..energy.system import Frame, System
 from ..errors import InputError
 from ..scenes import Scene
@@ -215,9 +214,8 @@ def run(
 
 
 def has_minimum(scene: Scene) -> bool:
-    """Whether a step has a minimum to be compared with: friction has no potential, and C(x) no converged reference."""
-    positional = any(group.kind.role is Role.POSITION for group in scene.model.groups)
-    return scene.model.collisions is None and not positional
+    """Whether a step has a minimum to be compared with: friction has no potential."""
+    return scene.model.collisions is None
 
 
 def sampled_frames(frames: int, samples: int) -> list[int]:

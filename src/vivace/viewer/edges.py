@@ -20,5 +20,5 @@ class Edges:
     def strain(self, positions: np.ndarray) -> tuple[np.ndarray, float, float]:
         """The largest strain at each vertex, and mean and largest of all edges."""
         worst = np.zeros(self.n, np.float32)
-        mean, largest = edge_strain(positions, self.edges, self.lengths, worst)
+        mean, _, largest = edge_strain(positions, self.edges, self.lengths, worst)
         return worst, mean, largest

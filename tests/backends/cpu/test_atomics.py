@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from vivace.backends.cpu.atomics import atomic_add, atomic_claim, atomic_load, atomic_store, clock_ns, relax
+from vivace.backends.cpu.atomics import atomic_add, atomic_claim, atomic_load, atomic_store, clock_id, clock_ns, relax
 
 THREADS = 8
 
@@ -130,6 +131,30 @@ def test_the_clock_does_not_go_back():
     assert (np.diff(out) >= 0).all()
     assert begin <= out[0] <= out[-1] <= end
     assert out[-1] > out[0]
+
+
+def test_the_clock_is_the_one_that_python_names():
+    """Of this platform: read through the id, the clock lies between two readings of time.perf_counter_ns."""
+    begin = time.perf_counter_ns()
+    between = time.clock_gettime_ns(clock_id())
+    assert begin <= between <= time.perf_counter_ns()
+
+
+@pytest.mark.parametrize(
+    ("implementation", "name"),
+    [
+        ("clock_gettime(CLOCK_MONOTONIC)", "CLOCK_MONOTONIC"),  # Linux
+        ("mach_absolute_time()", "CLOCK_UPTIME_RAW"),  # macOS
+        ("clock_gettime(CLOCK_HIGHRES)", "CLOCK_HIGHRES"),  # Solaris
+    ],
+)
+def test_the_clock_of_other_platforms(implementation, name, monkeypatch):
+    """mach_absolute_time stands still in sleep, as CLOCK_UPTIME_RAW does: with CLOCK_MONOTONIC every deadline would be
+    long past after a machine has slept once."""
+    for number, clock in enumerate(("CLOCK_MONOTONIC", "CLOCK_UPTIME_RAW", "CLOCK_HIGHRES"), 70):
+        monkeypatch.setattr(time, clock, number, raising=False)
+    monkeypatch.setattr(time, "get_clock_info", lambda clock: SimpleNamespace(implementation=implementation))
+    assert clock_id() == getattr(time, name)
 
 
 def test_giving_way_counts_on():

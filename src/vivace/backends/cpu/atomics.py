@@ -6,16 +6,27 @@ process has loaded; both can be cached on disk, which a ctypes pointer cannot.
 
 from __future__ import annotations
 
-import sys
+import re
+import time
 
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-# The clock behind time.perf_counter_ns, so that Python can set a deadline for compiled code.
-_MONOTONIC = 6 if sys.platform == "darwin" else 1
 
+def clock_id() -> int:
+    """What clock_gettime calls the clock behind time.perf_counter_ns, so that Python can set compiled code a deadline.
+
+    On Linux that is CLOCK_MONOTONIC. On macOS it is mach_absolute_time, which stands still while the machine sleeps, as
+    CLOCK_UPTIME_RAW does and CLOCK_MONOTONIC does not: after the first sleep the two are hours apart.
+    """
+    implementation = time.get_clock_info("perf_counter").implementation
+    named = re.fullmatch(r"clock_gettime\((\w+)\)", implementation)
+    return int(getattr(time, named[1] if named else "CLOCK_UPTIME_RAW"))
+
+
+_CLOCK = clock_id()
 _sched_yield = types.ExternalFunction("sched_yield", types.int32())
 _INT64 = ir.IntType(64)
 
@@ -95,7 +106,7 @@ def clock_ns(typingctx):
         address = builder.bitcast(pair, ir.IntType(8).as_pointer())
         kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32), ir.IntType(8).as_pointer()])
         function = cgutils.get_or_insert_function(builder.module, kind, "clock_gettime")
-        builder.call(function, [ir.IntType(32)(_MONOTONIC), address])
+        builder.call(function, [ir.IntType(32)(_CLOCK), address])
         seconds, nanoseconds = (
             builder.load(builder.gep(pair, [_INT64(0), _INT64(k)], inbounds=True)) for k in range(2)
         )

@@ -1,4 +1,4 @@
-"""How far edges are from their rest lengths."""
+"""How far edges are from their rest lengths: the one place where that is computed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from ...backends.cpu.compiling import compiled
 
 @compiled
 def edge_strain(positions, edges, lengths, worst):
-    """Mean and largest |l/l₀ - 1|; `worst` (n,) gets the largest at each vertex. Edges without length are left out."""
-    total, largest, count = 0.0, 0.0, 0
+    """Mean, root of the mean square, and largest |l/l₀ - 1|; `worst` (n,) gets the largest at each vertex.
+
+    Absolute values: in a mean with signs, what is pressed together hides what is drawn out. Edges without length are
+    left out. Not a number where some position is none.
+    """
+    total, squares, largest, count = 0.0, 0.0, 0.0, 0
     for e in range(edges.shape[0]):
         if lengths[e] <= 0:
             continue
@@ -20,8 +24,11 @@ def edge_strain(positions, edges, lengths, worst):
         z = positions[i, 2] - positions[j, 2]
         strain = abs(np.sqrt(x * x + y * y + z * z) / lengths[e] - 1.0)
         total += strain
+        squares += strain * strain
         largest = max(largest, strain)
         count += 1
         worst[i] = max(worst[i], strain)
         worst[j] = max(worst[j], strain)
-    return total / max(count, 1), largest
+    if np.isnan(total):
+        largest = total
+    return total / max(count, 1), np.sqrt(squares / max(count, 1)), largest

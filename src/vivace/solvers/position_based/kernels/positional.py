@@ -6,8 +6,8 @@ A constraint C(x) = 0 over vertices of inverse mass w_k moves them along its gra
                             Δλ = -(C + α λ) / (Σ w_j |∇_j C|² + α)     compliance α = 1/(w h²): [macklin2016, Eq. 18]
 
 λ adds up the Δλ of a step: with compliance, and as far as gradients do not turn, the fixed point is the minimum of the
-step's energy, so stiffness depends neither on the iterations nor on h. (Eq. 12 and 13 of the paper print the volume's
-correction with the opposite sign.)
+step's energy, whose stiffness is the model's; iterations that end before it leave things softer. (Eq. 12 and 13 of the
+paper print the volume's correction with the opposite sign.)
 
 Three ways to apply them:
 
