@@ -93,7 +93,8 @@ def cases() -> list[tuple[str, str]]:
     """Scene and solver of every trajectory."""
     own = {"s1": POSITION_BASED}
     ways = [("tablecloth", way) for way in WAYS]
-    return ways + [(scene, solver) for scene in SCENES for solver in own.get(scene, PROJECTIVE + POSITION_BASED)]
+    found = [(scene, solver) for scene in SCENES for solver in own.get(scene, PROJECTIVE + POSITION_BASED)]
+    return ways + [case for case in found if case != ("armadillo", "newton")]  # 20 s; the bar has tetrahedra, too
 
 
 def trajectory(scene: str, solver: str, threads: int) -> tuple[str, list[float]]:

@@ -79,6 +79,7 @@ def test_every_room_has_a_place():
     assert found == set(RANK)
 
 
+@pytest.mark.slow
 def test_dependencies_point_down_only():
     upward = [
         f"{'.'.join(parts)} imports {'.'.join(target(*found))}"
@@ -89,6 +90,7 @@ def test_dependencies_point_down_only():
     assert upward == []
 
 
+@pytest.mark.slow
 def test_nothing_private_is_imported_from_another_room():
     private = [
         f"{'.'.join(parts)} imports {name} of {'.'.join(module)}"
@@ -99,6 +101,7 @@ def test_nothing_private_is_imported_from_another_room():
     assert private == []
 
 
+@pytest.mark.slow
 def test_there_are_no_cycles():
     """Not between modules either, lazy imports included."""
     graph = {parts: {target(*found) for found in imports(parts, file)} - {parts} for parts, file in modules()}
@@ -118,6 +121,7 @@ def test_there_are_no_cycles():
         visit(module)
 
 
+@pytest.mark.slow
 def test_compilers_are_the_backends_business():
     """Nothing but backends imports Numba: kernels are written with what these offer."""
     foreign = []

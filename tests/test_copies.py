@@ -27,6 +27,7 @@ def test_a_simulation_is_not_copied_with_its_addresses(duplicate):
         duplicate(sim)
 
 
+@pytest.mark.slow
 def test_a_forked_child_gets_the_same_bits():
     sim = simulation()
     sim.step()
@@ -49,6 +50,7 @@ def test_a_forked_child_gets_the_same_bits():
     np.testing.assert_array_equal(np.frombuffer(received, np.float32).reshape(-1, 3), here.positions)
 
 
+@pytest.mark.slow
 def test_tolerance_stops_on_a_pinned_body():
     """Stiff pins leave rounding in the residual that no sweep removes; it is not asked for."""
     sim = simulation()

@@ -26,6 +26,7 @@ def trajectory(scene, solver, threads, seed=0, frames=FRAMES):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "newton"])  # slow; has a test of its own
 @pytest.mark.parametrize("name", list(SCENES))
 def test_threads_do_not_change_a_bit(name, solver):
@@ -49,6 +50,7 @@ def test_two_runs_in_one_process_are_identical():
     assert trajectory(scene, "vivace", 2, frames=30) == trajectory(scene, "vivace", 2, frames=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "vivace", "lbfgs(multigrid)"])
 def test_interleaved_simulations_do_not_disturb_each_other(solver):
     scene = small_scene("tablecloth")
@@ -77,6 +79,7 @@ def test_another_seed_is_another_colouring():
     assert trajectory(scene, solver, 1, seed=0, frames=10) != trajectory(scene, solver, 1, seed=1, frames=10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "vivace", "lbfgs(multigrid)"])
 def test_threads_agree_with_a_tolerance_too(solver):
     """The sum of squares that the tolerance looks at is added up in one order: the same number of sweeps."""
@@ -88,6 +91,7 @@ def test_threads_agree_with_a_tolerance_too(solver):
     assert sweeps[0] == sweeps[1] == sweeps[2]
 
 
+@pytest.mark.slow
 def test_the_order_of_reading_does_not_matter():
     """Looking at energies and errors on the way changes nothing."""
     scene = small_scene("cube")

@@ -92,6 +92,7 @@ def registries(monkeypatch):
         monkeypatch.setattr(registry, "_things", dict(registry._things))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_example(path):
@@ -106,6 +107,7 @@ def test_example(path):
         del sys.modules[spec.name]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook(path):

@@ -29,6 +29,7 @@ def made(what, value):
     return Model.of(SHEET, **{name: (0, value, 0) if name == "gravity" else value}).pin("top-corners")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(
     "what",

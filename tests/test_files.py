@@ -162,6 +162,7 @@ def kill(process):
     assert process.wait() == -signal.SIGKILL
 
 
+@pytest.mark.slow
 @needs_posix
 @pytest.mark.parametrize("name", ["film.mp4", "no suffix", ".hidden", "[b] ü 🧵.two.gif", "n" * 230 + ".npz"])
 def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path, name):
@@ -174,6 +175,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path, name):
     assert path.read_text() == "whole"
 
 
+@pytest.mark.slow
 @needs_posix
 def test_a_living_writer_keeps_its_file(tmp_path):
     path = tmp_path / "film.mp4"
@@ -187,6 +189,7 @@ def test_a_living_writer_keeps_its_file(tmp_path):
     assert names(tmp_path) == ["film.mp4"]
 
 
+@pytest.mark.slow
 @needs_posix
 def test_files_for_other_targets_stay(tmp_path):
     with writer(tmp_path / "film.mp4") as (process, left):
@@ -196,6 +199,7 @@ def test_files_for_other_targets_stay(tmp_path):
         assert left in names(tmp_path), name
 
 
+@pytest.mark.slow
 @needs_posix
 def test_files_of_other_machines_stay(tmp_path, monkeypatch):
     """A number means another process there; folders are shared over networks and with containers."""
@@ -211,6 +215,7 @@ def test_files_of_other_machines_stay(tmp_path, monkeypatch):
         files._place.cache_clear()
 
 
+@pytest.mark.slow
 @needs_posix
 def test_what_only_looks_like_one_stays(tmp_path):
     with writer(tmp_path / "film.mp4") as (process, left):

@@ -29,6 +29,7 @@ def distances(solver: str, substeps: int | str) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 def test_the_tablecloth_moves_as_it_converges():
     """√(mean |q - q*|²) <= 3 cm at a quarter, a half, three quarters of a second and a second.
 
@@ -38,6 +39,7 @@ def test_the_tablecloth_moves_as_it_converges():
     assert max(found) <= CLOSE, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("substeps", [1, 8])
 def test_projective_dynamics_with_the_same_iterations_hovers(substeps):
     """More than 20 cm away from half a second on (measured: 59 to 90): the test above can fail."""

@@ -87,6 +87,7 @@ def test_hanging_chain():
     assert -y[0] == pytest.approx((below[0] + 9.81 * model.masses[0]) / 1e4, abs=bound * stiffness / 1e4 + U)
 
 
+@pytest.mark.slow
 def test_soft_pin_sags_by_weight_over_stiffness():
     """A pin is a spring: m g = K (target - y) at rest."""
     wire = chain(1)
@@ -115,6 +116,7 @@ def curved() -> Mesh:
     return Mesh.from_triangles(bent, sheet.triangles)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viscosity", [0.0, 0.01])
 @pytest.mark.parametrize("body", list(BODIES))
 def test_linear_momentum(body, viscosity):
@@ -185,6 +187,7 @@ def spin(h: float, seconds: float) -> tuple[Simulation, list]:
     return sim, steps
 
 
+@pytest.mark.slow
 def test_angular_momentum_of_a_free_body():
     """L' = L + h Σ m v' × v: implicit Euler's own loss, nothing else; internal forces have no moment at q'.
 
@@ -252,6 +255,7 @@ def test_viscous_spring(viscosity):
         assert got == pytest.approx(x, abs=rounding + amplitude * n * omega * h * k / pin + U * 0.1)
 
 
+@pytest.mark.slow
 def test_moving_pins_drag_the_body():
     """K (target - q) is the force that moves all of it: Σ m ((v' - v)/h - g).
 

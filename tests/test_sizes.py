@@ -83,6 +83,7 @@ def test_there_is_memory():
     assert 2**27 < checks.memory() <= 2**63
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "each"),
     [

@@ -33,6 +33,7 @@ def curves(state):
     return compare_frozen(state, ["vivace", "jacobi"], [0.5], iterations=COUNTS, repeat=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("frames", "samples"), [(1, 1), (1, 8), (4, 8), (5, 8), (4, 4), (6, 3)])
 def test_a_finite_comparison_has_finite_errors(cloth, frames, samples):
     (curve,) = compare(cloth, ["jacobi"], [0.5], frames=frames, samples=samples)
@@ -45,6 +46,7 @@ def test_a_finite_comparison_has_finite_errors(cloth, frames, samples):
     assert curve.frames.max() <= frames
 
 
+@pytest.mark.slow
 def test_a_live_comparison_is_the_simulation(cloth):
     (curve,) = compare(cloth, ["jacobi"], iterations=[3], frames=4, samples=2)
     sim = cloth.simulate(solver="jacobi", budget=Budget(iterations=3))
@@ -55,6 +57,7 @@ def test_a_live_comparison_is_the_simulation(cloth):
     assert (row["scene"], row["mode"], row["budget_ms"], row["iterations"]) == ("tablecloth", "live", None, 3)
 
 
+@pytest.mark.slow
 def test_the_state_is_that_of_a_converged_trajectory(cloth, state):
     """Step by step: s = q + (h v + h² g)/(1 + air h), and q the minimum, here by a reference ten times as accurate."""
     h, model = cloth.time_step, cloth.model
@@ -77,6 +80,7 @@ def test_the_first_frame_starts_where_the_scene_does(cloth):
     np.testing.assert_array_equal(state.velocities, 0)
 
 
+@pytest.mark.slow
 def test_all_start_from_the_same_state(state, monkeypatch):
     """Every step poses the same problem, bit for bit, whatever solver and whatever came before."""
     frames, plain = [], Simulation.step
@@ -103,6 +107,7 @@ def test_every_simulation_is_prepared_once(state, monkeypatch):
     assert len(prepared) == 1
 
 
+@pytest.mark.slow
 def test_rows(state, curves):
     budgets = [(0.5, None), *((None, count) for count in COUNTS)]
     rows = [curve.row() for curve in curves]
@@ -116,6 +121,7 @@ def test_rows(state, curves):
         assert row["iterations"] in (None, row["sweeps_per_frame_median"])
 
 
+@pytest.mark.slow
 def test_errors_agree_with_an_independent_computation(cloth, state, curves):
     """(ε(q) - ε*) / (ε(q⁰) - ε*) and ‖∇ε(q)‖ / ‖∇ε(q⁰)‖ of the user's own step, with ε* from another start."""
     best = minimise(state.system, state.frame, state.frame.previous, accuracy=1e-9, most=10_000).energy
@@ -138,6 +144,7 @@ def test_more_sweeps_leave_no_more_error(curves):
     assert errors[-1] < 0.2 * errors[0]
 
 
+@pytest.mark.slow
 def test_the_reference_is_never_above_a_result(cloth):
     """A reference that was stopped early starts again from the best result, so no error is negative."""
     state = freeze(cloth, 2)
@@ -150,6 +157,7 @@ def test_the_reference_is_never_above_a_result(cloth):
     assert freeze(cloth, 2).reference.energy == pytest.approx(state.reference.energy, abs=1e-6 * gap)
 
 
+@pytest.mark.slow
 def test_a_reference_that_did_not_converge_tells_nothing(cloth, monkeypatch):
     monkeypatch.setattr(frozen_module, "MOST", 2)
     state = freeze(cloth, 2)
@@ -219,6 +227,7 @@ def test_csv_round_trip(tmp_path, curves):
     assert {line["iterations"] for line in lines} == {"", *map(str, COUNTS)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "measure"), [("live", "gradient"), ("frame", "energy")])
 def test_a_study_of_a_dozen_solvers_with_long_names(tmp_path, mode, measure):
     """Every file is there, settings are inside, and the legend does not squeeze the plots out."""
@@ -244,6 +253,7 @@ def test_a_study_of_a_dozen_solvers_with_long_names(tmp_path, mode, measure):
         assert pixels[len(pixels) // 2 :].std() > 10  # the lower half is plots
 
 
+@pytest.mark.slow
 def test_progress_comes_to_its_end(cloth):
     seen = {}
     tell = lambda what, *counts: seen.setdefault(what, []).append(counts)  # noqa: E731
@@ -254,6 +264,7 @@ def test_progress_comes_to_its_end(cloth):
         assert counts[-1][0] == counts[-1][1]
 
 
+@pytest.mark.slow
 def test_scenes_with_a_solver_of_their_own(cloth):
     """A frozen comparison does not depend on the scene's own solver or budget."""
     other = Scene("tablecloth", cloth.model, cloth.time_step, solver="gauss-seidel", budget=Budget(iterations=1))

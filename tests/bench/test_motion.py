@@ -133,6 +133,7 @@ def test_free_fall_is_exact():
         assert (fall.steps, fall.settings["unsettled"]) == (steps, 0)
 
 
+@pytest.mark.slow
 def test_every_step_is_the_minimum(cloth):
     """A simulation by Newton's method with many iterations goes the same way, but for its float32 positions."""
     sim = cloth.simulate(solver="newton", budget=Budget(iterations=60))
@@ -143,6 +144,7 @@ def test_every_step_is_the_minimum(cloth):
         assert away <= k * k * (module.DRIFT * cloth.time_step + 16 * U)  # each step's error is a velocity that lasts
 
 
+@pytest.mark.slow
 def test_smaller_steps_damp_less(cloth):
     """Energy is lost by implicit Euler alone and less of it in small steps: air is taken out."""
     scene = replace(cloth, model=replace(cloth.model, air=0.0))
@@ -151,6 +153,7 @@ def test_smaller_steps_damp_less(cloth):
     assert coarse[-1] < fine[-1] < fine[0] + 1e-6
 
 
+@pytest.mark.slow
 def test_kept_and_made_longer(cloth, folder, monkeypatch):
     """A longer one goes on from a shorter one, which is as good as a new one; a shorter one is read."""
     short = converged(cloth, 3)
@@ -225,6 +228,7 @@ def test_what_newton_does_not_know_is_refused(cloth):
 # --- runs beside them -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_converged_solver_is_where_it_should_be(cloth):
     (newton,) = compare(cloth, ["newton"], iterations=[40], frames=10, samples=1, fine=True, times=(0.1, 0.3))
     (few,) = compare(cloth, ["jacobi"], iterations=[3], frames=10, samples=1, fine=True, times=(0.1, 0.3))
@@ -237,6 +241,7 @@ def test_the_converged_solver_is_where_it_should_be(cloth):
     assert newton.motion.energy[-1] == pytest.approx(newton.motion.reference_energy[-1], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_references_are_made_once(cloth, monkeypatch):
     calls, plain = [], module.converged
     monkeypatch.setattr(module, "converged", lambda *a, **k: calls.append(k["steps"]) or plain(*a, **k))
@@ -275,6 +280,7 @@ def test_large_bodies_known_by_value_are_their_own_reference(jelly):
     assert moved.fine is None
 
 
+@pytest.mark.slow
 def test_large_bodies_are_not_waited_for(cloth):
     large = replace(cloth, model=Model.of(mesh.cloth(150, 150), Cloth()))
     assert references_for(large, 3) is None

@@ -67,6 +67,7 @@ def test_seams_hold_the_garment_together(load):
     np.testing.assert_allclose(model.mesh.vertices[i], model.mesh.vertices[j], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_one_row(load, monkeypatch, tmp_path, capsys):
     out = tmp_path / "rows.json"
     command = ["motion.py", "--only", "tablecloth,threads", "--resolution", "6", "--repeat", "1", "--json", str(out)]

@@ -31,6 +31,7 @@ def small():
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_scene_has_its_types_and_the_papers_row(small):
     assert list(small) == ["s0", "s1", "s2"]
     assert list(small["s0"].groups) == ["stretch", "bend"]
@@ -93,6 +94,7 @@ def test_collision_handling_is_left_out(monkeypatch):
     assert last.contacts[-1] == together[1].contacts
 
 
+@pytest.mark.slow
 def test_all_solvers_start_from_the_same_states(monkeypatch):
     states, plain = [], Simulation.step
     monkeypatch.setattr(Simulation, "step", lambda sim: states.append(sim.positions) or plain(sim))
@@ -109,6 +111,7 @@ def test_a_scene_without_a_number_of_iterations_or_a_row_in_the_paper():
     assert measured.row()["paper"] is None
 
 
+@pytest.mark.slow
 def test_cold_start_is_that_of_the_scaled_scene(monkeypatch):
     def first_frame_s(target, threads, *, solver):
         text = Path(target).read_text(encoding="utf-8")
@@ -187,6 +190,7 @@ def test_copy_equals_slices(source, target, threads):
     np.testing.assert_array_equal(sums.sum(axis=0), rows[target:].sum(axis=0))  # small whole numbers: exact
 
 
+@pytest.mark.slow
 def test_passes(small):
     found = pbd.time_passes(small["s1"].scene, (1, 2), repeats=2)
     assert [(one.kind, one.threads) for one in found] == [
@@ -211,6 +215,7 @@ def colours_in(path):
         return {f"#{r:02X}{g:02X}{b:02X}": count for count, (r, g, b) in found}, json.loads(image.text["vivace"])
 
 
+@pytest.mark.slow
 def test_stacked_stages_are_as_high_as_their_share(tmp_path):
     """Equal heights are equal areas, in the palette's colours; the settings are inside, and nothing else is left."""
     path = tmp_path / "new" / "stages.png"
@@ -245,6 +250,7 @@ def test_stages_that_cannot_be_drawn(tmp_path, panels, options, words):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_timelines(tmp_path):
     path = tmp_path / "lines.svg"
     timelines(
@@ -266,6 +272,7 @@ def position_based(monkeypatch):
     return importlib.import_module("position_based")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "figure"),
     [
@@ -295,6 +302,7 @@ def test_parts(position_based, part, figure, tmp_path, capsys):
             assert len(scene["contacts"]) == len(scene["colours"]) == 3
 
 
+@pytest.mark.slow
 def test_parts_as_a_table(position_based, capsys):
     position_based.main(["--only", "falling-cube", "--scale", str(SMALL), "--frames", "2"])
     text = capsys.readouterr().out

@@ -50,6 +50,7 @@ def test_positions_are_kept_only_when_asked_for(cloth):
     assert result.positions == result.velocities == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("frames", "samples"), [(1, 0), (1, 1), (1, 5), (2, 1), (2, 2), (3, 2), (3, 3), (3, 100), (5, 5), (8, 7), (7, 0)]
 )
@@ -65,6 +66,7 @@ def test_huge_number_of_samples(cloth):
     assert len(run(cloth, budget=FEW, frames=1, error_samples=10**12).errors) == 1
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_their_frames(cloth):
     result = run(cloth, budget=FEW, frames=5, error_samples=2)
     sim = cloth.simulate(budget=FEW)
@@ -145,6 +147,7 @@ def test_settings_repeat_the_run(solver, budget):
     np.testing.assert_array_equal(again.positions, first.positions)
 
 
+@pytest.mark.slow
 def test_progress_comes_to_its_end(cloth):
     seen = {}
     run(cloth, budget=FEW, frames=3, error_samples=2, progress=lambda *told: seen.setdefault(told[0], []).append(told))
@@ -163,6 +166,7 @@ def test_the_scenes_own_solver_and_budget_by_default(cloth):
     np.testing.assert_array_equal(result.sweeps, 6)
 
 
+@pytest.mark.slow
 def test_settling_takes_no_time_when_nothing_is_busy_and_ends_when_something_is():
     begin = time.perf_counter()
     settle()

@@ -5,6 +5,7 @@ import pytest
 BENCH = ("bench", "pbd", "--scale", 0.01, "--frames", 2, "--no-cold-start")
 
 
+@pytest.mark.slow
 def test_json(vivace):
     found = vivace(*BENCH, "--threads", "1,2", "--json").json
     assert list(found) == ["settings", "scenes"]
@@ -21,6 +22,7 @@ def test_json(vivace):
         assert len(row["runs"]) == 3
 
 
+@pytest.mark.slow
 def test_balance_and_passes(vivace):
     found = vivace(*BENCH, "--scenes", "s1", "--threads", 1, "--balance", "--passes", "--json").json
     assert list(found) == ["settings", "scenes", "balance", "passes"]
@@ -31,6 +33,7 @@ def test_balance_and_passes(vivace):
     assert [row["kind"] for row in found["passes"]] == ["stretch", "bend", "volume"]
 
 
+@pytest.mark.slow
 def test_tables(vivace):
     result = vivace(*BENCH, "--threads", 1, "--balance", "--passes", "--quiet")
     assert result.code == 0
@@ -40,6 +43,7 @@ def test_tables(vivace):
         assert word in result.out
 
 
+@pytest.mark.slow
 def test_progress_goes_to_standard_error(vivace):
     result = vivace(*BENCH, "--scenes", "s0", "--threads", 1)
     assert result.code == 0
@@ -47,6 +51,7 @@ def test_progress_goes_to_standard_error(vivace):
     assert "simulating" not in result.out
 
 
+@pytest.mark.slow
 def test_cold_start(vivace, monkeypatch):
     monkeypatch.setattr("vivace.bench.sweep.first_frame_s", lambda *_, **__: 0.75)
     options = ("--scale", 0.01, "--frames", 1, "--scenes", "s0", "--threads", 1)

@@ -69,6 +69,7 @@ def key(row):
     return (row["scene"], row["solver"], *(float(budget) if budget not in (None, "") else None for budget in budgets))
 
 
+@pytest.mark.slow
 def test_live(vivace, tmp_path):
     solvers = ["vivace:omega=1.5,ramp=0", "jacobi"]
     budgets = ("--budgets-ms", "0.5,1", "--iterations", "3")
@@ -120,6 +121,7 @@ def test_live(vivace, tmp_path):
         assert settings_inside(tmp_path / name)["solvers"] == solvers
 
 
+@pytest.mark.slow
 def test_live_as_a_table(vivace, tmp_path):
     result = vivace(*LIVE, "--live", "--solvers", "jacobi", "--budgets-ms", "0.5", "--quiet", "--out", tmp_path)
     assert result.code == 0
@@ -130,6 +132,7 @@ def test_live_as_a_table(vivace, tmp_path):
         assert f"wrote {tmp_path / name}\n" in result.out
 
 
+@pytest.mark.slow
 def test_times_are_asked_for_and_motion_comes_first(vivace):
     command = (*COMPARE, "--frames", 8, "--samples", 1, "--solvers", "jacobi", "--iterations", 2, "--no-fine")
     (row,) = vivace(*command, "--times", "0.1,0.2,5", "--json").json
@@ -142,6 +145,7 @@ def test_times_are_asked_for_and_motion_comes_first(vivace):
     assert "steps of 1 ms" not in text
 
 
+@pytest.mark.slow
 def test_without_motion(vivace, tmp_path):
     command = (*LIVE, "--solvers", "jacobi", "--iterations", 2, "--no-motion", "--json", "--out", tmp_path)
     (row,) = vivace(*command).json
@@ -156,6 +160,7 @@ def test_what_touches_is_measured_against_itself(vivace):
     assert row["fine_distance_m"] is None
 
 
+@pytest.mark.slow
 def test_the_default_budgets(vivace):
     solvers = ("--solvers", "jacobi", "--frames", 1, "--json")
     assert [row["budget_ms"] for row in vivace(*COMPARE, *solvers).json] == [4, 8, 15, 25]
@@ -163,6 +168,7 @@ def test_the_default_budgets(vivace):
     assert [(row["budget_ms"], row["iterations"]) for row in rows] == [(None, 2), (None, 3)]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
 @pytest.mark.parametrize("others", ["", ",vivace"])
 def test_a_solver_that_diverged(vivace, tmp_path, others):
@@ -178,6 +184,7 @@ def test_a_solver_that_diverged(vivace, tmp_path, others):
     strict((tmp_path / "settings.json").read_text())
 
 
+@pytest.mark.slow
 def test_frame(vivace, tmp_path):
     solvers = ["vivace", "jacobi:omega=0.8"]
     budgets = ("--budgets-ms", "0.5,1", "--iterations", "4,9", "--measure", "gradient")
@@ -211,6 +218,7 @@ def test_frame(vivace, tmp_path):
         assert settings_inside(tmp_path / name)["frame"] == 2
 
 
+@pytest.mark.slow
 def test_frame_as_a_table_shows_progress_and_every_name(vivace):
     solver = "vivace:relaxation=sor,omega=1.9,ramp=0,refresh=1"
     result = vivace(*FRAME, "--solvers", f"{solver},jacobi", "--budgets-ms", 0.5)
@@ -221,6 +229,7 @@ def test_frame_as_a_table_shows_progress_and_every_name(vivace):
         assert words in result.err
 
 
+@pytest.mark.slow
 def test_several_scenes(vivace, tmp_path, scene_file):
     """Each parameter goes where it is known; two scenes of one name are told apart by what was typed."""
     command = ("compare", "tablecloth", "bar", scene_file, "--set", "resolution=4", "--set", "bend=0.5")
@@ -240,6 +249,7 @@ def test_several_scenes(vivace, tmp_path, scene_file):
             assert settings_inside(path)["targets"] == settings["targets"]
 
 
+@pytest.mark.slow
 def test_a_frame_with_nothing_to_solve_is_said(vivace, tmp_path):
     """A body at rest that nothing pulls at: the first guess is the answer, and errors are null rather than noise."""
     mesh.save(mesh.cube(3), tmp_path / "cube.msh")

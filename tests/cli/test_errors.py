@@ -102,6 +102,7 @@ def test_a_truncated_mesh(vivace, tmp_path, no_steps):
     assert "cube.msh" in vivace("run", path).complaint
 
 
+@pytest.mark.slow
 def test_sheets_that_meet_are_split_and_sewn(vivace, tmp_path):
     """Three triangles at one edge."""
     path = tmp_path / "book.obj"

@@ -85,6 +85,7 @@ def test_list_everything(vivace):
             assert name in text.out
 
 
+@pytest.mark.slow
 def test_listed_defaults_make_the_same_scene_and_solver(vivace):
     """What `list` prints are values that `run` takes."""
     everything = vivace("list", "--json").json

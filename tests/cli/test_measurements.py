@@ -44,6 +44,7 @@ def test_a_table_that_is_piped_is_not_cut_short(vivace):
         assert word in table
 
 
+@pytest.mark.slow
 def test_colours_depend_on_the_seed_and_not_on_the_threads(vivace):
     def counts(seed, threads):
         options = ("--algorithm", "all", "--seed", seed, "--threads", threads, "--json")
@@ -53,6 +54,7 @@ def test_colours_depend_on_the_seed_and_not_on_the_threads(vivace):
     assert counts(1, 1) != counts(2, 1)
 
 
+@pytest.mark.slow
 def test_colour_draws_the_matrix(vivace, tmp_path):
     path = tmp_path / "new" / ("a long name " * 10 + ".png")
     result = vivace(*COLOUR, "--quiet", "--seed", 5, "--out", path)
@@ -64,6 +66,7 @@ def test_colour_draws_the_matrix(vivace, tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_colour_with_json_prints_nothing_else(vivace, tmp_path):
     result = vivace(*COLOUR, "--json", "--out", tmp_path / "plot.png")
     assert result.err == ""

@@ -20,6 +20,7 @@ def run(*arguments, **options):
     return subprocess.run([*COMMAND, *text], capture_output=True, text=True, timeout=PATIENCE, **options)
 
 
+@pytest.mark.slow
 def test_python_m_vivace():
     result = run("run", "bar", "--set", "resolution=3", "--iterations", 2, "--frames", 1, "--json")
     assert result.returncode == 0
@@ -27,6 +28,7 @@ def test_python_m_vivace():
     assert json.loads(result.stdout)["settings"]["version"] == __version__
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_under_standard_output():
     with open("/dev/full", "w") as full:
@@ -37,6 +39,7 @@ def test_a_full_disk_under_standard_output():
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("list", "--json"), ("list",)])
 def test_a_reader_that_leaves_early(arguments):
     """As `vivace list | head -0`: quiet, without a traceback."""
@@ -51,6 +54,7 @@ def test_a_reader_that_leaves_early(arguments):
     assert result.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_terminal_without_unicode():
     environment = dict(os.environ, PYTHONIOENCODING="ascii")
     command = ("run", "bar", "--set", "resolution=3", "--iterations", 2, "--frames", 1, "--error-samples", 0)
@@ -59,6 +63,7 @@ def test_a_terminal_without_unicode():
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_an_interrupt_leaves_nothing_behind(tmp_path):
     path = tmp_path / "run.npz"

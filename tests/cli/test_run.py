@@ -29,6 +29,7 @@ BUDGETS = {"--budget-ms": (0.5, {"ms": 0.5}), "--iterations": (7, {"iterations":
 BUDGETS["--tolerance"] = (0.999, {"tolerance": 0.999})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "vivace"])
 @pytest.mark.parametrize("option", BUDGETS)
 def test_figures_of_a_named_scene(vivace, option, solver):
@@ -67,12 +68,14 @@ def test_iterations_are_the_sweeps(vivace):
     assert figures["relative_error_median"] is None
 
 
+@pytest.mark.slow
 def test_a_loose_tolerance_stops_early(vivace):
     """The first limit that is met ends a step: a residual below 0.999 of the first comes long before 500 sweeps."""
     figures = vivace(*SMALL, "--tolerance", 0.999, "--iterations", 500, "--frames", 3, "--json").json
     assert figures["sweeps_per_frame_median"] < 100
 
 
+@pytest.mark.slow
 def test_more_sweeps_leave_less_error(vivace):
     """Of the same step: in substeps, more sweeps are shorter steps first, and other problems."""
     one = ("--substeps", 1, "--frames", 4, "--json")
@@ -118,6 +121,7 @@ def test_scene_file_reads_a_mesh_from_the_folder_above(vivace, tmp_path):
     assert vivace(*command).json["vertices"] == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "name"),
     [
@@ -146,6 +150,7 @@ def test_three_vertices(vivace, tmp_path):
     assert figures["finite"]
 
 
+@pytest.mark.slow
 def test_one_frame_has_one_error(vivace):
     for samples in (1, 5):
         command = (*SMALL, "--iterations", 4, "--frames", 1, "--error-samples", samples)
@@ -160,12 +165,14 @@ def test_the_table_shows_the_figures(vivace):
     assert "median ms by stage: predict" in result.out
 
 
+@pytest.mark.slow
 def test_progress_goes_to_standard_error(vivace):
     noisy = [argument for argument in QUICK if argument != "--quiet"]
     assert "simulating" in vivace(*noisy).err
     assert vivace(*noisy, "--json").err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
 def test_divergence_is_said_in_strict_json(vivace, tmp_path):
     figures = vivace(*DIVERGING, "--json", "--out", tmp_path / "run.npz").json
@@ -178,6 +185,7 @@ def test_divergence_is_said_in_strict_json(vivace, tmp_path):
     assert not np.isfinite(positions[-1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
 def test_divergence_draws_no_picture_and_says_so(vivace, tmp_path):
     figures = vivace(*DIVERGING, "--json", "--out", tmp_path / "run.png").json
@@ -186,6 +194,7 @@ def test_divergence_draws_no_picture_and_says_so(vivace, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_positions(vivace, tmp_path):
     """With a budget of iterations the result depends on scene, solver and seed, not on the threads or the day."""
     runs = {"first": (3, 1), "again": (3, 1), "threads": (3, 2), "seed": (4, 1)}
@@ -203,6 +212,7 @@ def test_the_same_command_gives_the_same_positions(vivace, tmp_path):
     assert (found["seed"] != found["first"]).any()  # another colouring visits the vertices in another order
 
 
+@pytest.mark.slow
 def test_numbers_hold_the_run(vivace, tmp_path):
     figures = vivace(*QUICK, "--json", "--out", tmp_path / "new" / "run.npz").json
     numbers = np.load(tmp_path / "new" / "run.npz")
@@ -216,6 +226,7 @@ def test_numbers_hold_the_run(vivace, tmp_path):
     assert json.loads(str(numbers["settings"])) == figures["settings"]
 
 
+@pytest.mark.slow
 def test_pictures_and_films_with_settings_inside(vivace, tmp_path):
     pytest.importorskip("imageio_ffmpeg")
     start = {".gif": b"GIF89a", ".mp4": b"\0\0\0"}
@@ -233,6 +244,7 @@ def test_pictures_and_films_with_settings_inside(vivace, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.gif", "run.mp4", "run.png", "still.PNG"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "time_step"), [(".mp4", 0.0005), (".gif", 0.0005), (".gif", 1000)])
 def test_any_time_step_can_be_filmed(vivace, tmp_path, suffix, time_step):
     """Films play at 1/h frames a second, within what their format can say."""
@@ -242,6 +254,7 @@ def test_any_time_step_can_be_filmed(vivace, tmp_path, suffix, time_step):
     assert path.is_file()
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_filming_leaves_no_film(vivace, tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

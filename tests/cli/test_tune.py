@@ -20,6 +20,7 @@ def tuned(scene, solver, iterations=12):
     return tuned_rho(made, sim.system, iterations=iterations)
 
 
+@pytest.mark.slow
 def test_a_named_scene(vivace, tmp_path):
     """Found as in Python, printed, and written with the parameters; the file is then used."""
     path = tmp_path / "tuned.toml"
@@ -53,6 +54,7 @@ def test_nothing_is_written_unless_asked_for(vivace, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_scene_file_keeps_what_it_says(vivace, tmp_path):
     """Comments, solver and budget stay; the tables after [tuned] stay; solvers that were tuned before stay."""
     path = tmp_path / "scene.toml"

@@ -28,6 +28,7 @@ def twin(x: np.ndarray, triangles: np.ndarray) -> set[tuple[int, int, int]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("grid", [0, 3])
 def test_every_crossing_once(seed, grid):
@@ -56,6 +57,7 @@ def test_touching_and_neighbours_are_no_crossings():
     assert [0, 4] not in edges.tolist()
 
 
+@pytest.mark.slow
 def test_rows_of_four_and_far_from_the_origin():
     x, triangles = soup(7, 30)
     rows = np.zeros((len(x), 4), np.float32)

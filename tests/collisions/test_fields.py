@@ -114,6 +114,7 @@ def test_surfaces_lie_on_the_surface_and_face_out(shape):
 # --- furniture ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 0.5])
 def test_an_armchair_stands_on_the_floor_and_has_a_seat(scale):
     parts = armchair(scale)
@@ -145,6 +146,7 @@ def ring() -> Sampled:
     return Sampled.of(surface_of(torus(0.35, 0.15, 24, 2)), spacing=0.02, cache=False)
 
 
+@pytest.mark.slow
 def test_samples_are_exact_distances_and_signs_are_winding_numbers(ring):
     nz, ny, nx = ring.samples.shape
     chosen = np.random.default_rng(0).integers(0, [nx, ny, nz], (300, 3))
@@ -158,6 +160,7 @@ def test_samples_are_exact_distances_and_signs_are_winding_numbers(ring):
     np.testing.assert_allclose(ring.distance(x), stored, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_sign_is_right_wherever_it_can_be_known(ring):
     """Trilinear values are off by at most √3/2 spacing: beyond that the sign must agree with the winding number."""
     x = scatter(2000, 4, 0.55)
@@ -185,6 +188,7 @@ def test_a_sampled_box_is_a_box_within_the_bound(spacing):
     assert error[flat].max() < 1e-7
 
 
+@pytest.mark.slow
 def test_the_error_along_a_sphere_falls_with_the_square_of_the_spacing():
     """At distance r from the centre a second derivative is 1/r: the error is at most 3/8 spacing² x 2/r near r."""
     mesh = Sphere((0, 0, 0), 0.5).surface()
@@ -221,6 +225,7 @@ def test_outside_the_grid_the_distance_to_it_is_added(ring):
     np.testing.assert_allclose(ring.distance(far), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_cavity_is_outside_and_the_way_a_surface_faces_does_not_matter():
     outer, inner = surface_of(ball(8, 0.5)), surface_of(ball(8, 0.25))
     turned = inner.triangles[:, ::-1]
@@ -241,6 +246,7 @@ def test_progress_is_told():
 # --- the cache ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_cache_saves_work_and_survives_broken_files(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     mesh = surface_of(ball(4))

@@ -116,6 +116,7 @@ def soup(seed: int, count: int, size: float) -> tuple[np.ndarray, np.ndarray]:
     return x.reshape(-1, 3), np.arange(3 * count, dtype=np.int32).reshape(-1, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("speed", [0.0, 0.01, 0.3, 3.0])
 def test_every_pair_of_a_soup(seed, speed):
@@ -126,6 +127,7 @@ def test_every_pair_of_a_soup(seed, speed):
     assert len(compare(Surfaces(x, triangles, THICKNESS), q, s)) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("speed", [0.0, 0.02, 0.2])
 def test_every_pair_of_a_pile(seed, speed):
@@ -159,6 +161,7 @@ def cubic_crossings(x: np.ndarray, d: np.ndarray) -> list[float]:
     return [float(r.real) for r in roots if abs(r.imag) < 1e-9 and 1e-6 < r.real < 1 - 1e-6]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_every_pair_that_passes_through_is_found(seed):
     """Vertices that go through triangles and edges through edges, by the roots of the cubic, on the rounded positions.
@@ -241,6 +244,7 @@ def test_common_motion_costs_nothing():
     assert len(sets[0] & sets[1]) > 0.98 * len(sets[0] | sets[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.003])
 def test_common_local_motion_costs_little(noise):
     """Two piles that fly apart, by up to ten edges' length in a field that is smooth over a hundred.
@@ -276,6 +280,7 @@ CROSSING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CROSSING)
 def test_edges_cross_whatever_bounds_them(kind):
     """Mean displacements the same, and all of the way spread; or no spread, and all of it between the means.
@@ -295,6 +300,7 @@ def test_edges_cross_whatever_bounds_them(kind):
     assert all((True, k, k + 1, k + 3, k + 4) in found for k in range(0, 96, 6))
 
 
+@pytest.mark.slow
 def test_threads_change_nothing():
     x, triangles = pile(4, 30, 1.2 * THICKNESS, 0.1, noise=0.004)
     s = rows(x + 0.05 * np.random.default_rng(1).standard_normal(x.shape))

@@ -57,6 +57,7 @@ def heights(found: ContactList, x: np.ndarray) -> np.ndarray:
     return (planes[:, :3] * x[found.corners, :3]).sum(axis=1) - planes[:, 3]
 
 
+@pytest.mark.slow
 @each_collider
 def test_nothing_tunnels(collider):
     q, s = flights(3000, 0)
@@ -91,6 +92,7 @@ def test_planes_are_tangents(collider):
     assert (support > touch - steps).all()
 
 
+@pytest.mark.slow
 @each_collider
 def test_far_vertices_have_none_and_near_ones_do(collider):
     """In reach at the end of a way: thickness + max(thickness, half the way)."""
@@ -154,6 +156,7 @@ def ring() -> Sampled:
     return Sampled.of(Mesh.from_triangles(body.vertices, body.triangles, repair=True), 0.02, cache=False)
 
 
+@pytest.mark.slow
 def test_nothing_tunnels_through_samples(ring):
     """A torus is not convex: a tangent plane may cut off another part of it, but never q, nor may it let s pass."""
     q, s = flights(3000, 4)
@@ -182,6 +185,7 @@ def test_a_way_along_one_side_of_a_valley_does_not_end_below_its_floor(ring):
 # --- many ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_a_bit(ring):
     walls = ColliderSearch([*armchair(), Plane(), ring], THICKNESS)
     q, s = flights(5000, 5)
@@ -254,6 +258,7 @@ def test_bad_values_are_refused(make, message):
 # --- keeping vertices out, wherever a solver has led them -----------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_collider
 def test_nothing_that_was_outside_ends_inside(collider):
     """Ways that nobody has foreseen: pushed back before the plane where they met it, and no others are moved."""

@@ -42,12 +42,14 @@ def test_valid_and_within_degree_plus_one(algorithm, graph):
     check(graph, result)
 
 
+@pytest.mark.slow
 @given(graph=graphs(), seed=st.integers(0, 2**63 - 1), algorithm=st.sampled_from(PARALLEL + SERIAL))
 @settings(max_examples=150, deadline=None)
 def test_valid_on_random_graphs(graph, seed, algorithm):
     check(graph, colour(*graph, algorithm, seed=seed, threads=1))
 
 
+@pytest.mark.slow
 @given(graph=graphs(), seed=st.integers(0, 99), shrink=st.floats(1, 20), heuristic=st.booleans())
 @settings(max_examples=80, deadline=None)
 def test_brooks_vizing_is_valid_for_every_option(graph, seed, shrink, heuristic):
@@ -80,6 +82,7 @@ def test_the_order_of_a_row_does_not_matter(algorithm):
     np.testing.assert_array_equal(one.colours, other.colours)
 
 
+@pytest.mark.slow
 @given(graph=graphs())
 @settings(max_examples=60, deadline=None)
 def test_smallest_last_keeps_its_bound(graph):
@@ -115,6 +118,7 @@ def test_tablecloth_needs_few_colours():
         assert colour(*graph, seed=seed).count < 12
 
 
+@pytest.mark.slow
 def test_a_large_star_has_a_large_palette():
     leaves = 1_000_000
     indptr = np.concatenate([[0], leaves + np.arange(leaves + 1)]).astype(np.int32)

@@ -117,6 +117,7 @@ each_case = pytest.mark.parametrize(("vertices", "n"), CASES.values(), ids=CASES
 # --- algorithms -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_case
 @pytest.mark.parametrize("algorithm", COLOURINGS)
 def test_every_algorithm_is_valid(algorithm, vertices, n):
@@ -125,6 +126,7 @@ def test_every_algorithm_is_valid(algorithm, vertices, n):
     check(vertices, n, result)
 
 
+@pytest.mark.slow
 @given(case=constraint_sets(), algorithm=st.sampled_from(sorted(COLOURINGS)), seed=st.integers(0, 99))
 @settings(max_examples=120, deadline=None)
 def test_every_algorithm_is_valid_on_random_sets(case, algorithm, seed):
@@ -132,6 +134,7 @@ def test_every_algorithm_is_valid_on_random_sets(case, algorithm, seed):
     check(vertices, n, colour_constraints(vertices, n, algorithm, seed=seed, threads=1, free=free), free)
 
 
+@pytest.mark.slow
 @given(case=constraint_sets())
 @settings(max_examples=80, deadline=None)
 def test_dual_graph(case):
@@ -149,6 +152,7 @@ def test_greedy_sees_the_dual_graph(algorithm, vertices, n):
     np.testing.assert_array_equal(colour_constraints(vertices, n, algorithm).colours, expected.colours)
 
 
+@pytest.mark.slow
 @given(case=constraint_sets())
 @settings(max_examples=80, deadline=None)
 def test_smallest_last_takes_the_smallest_degree_of_those_left(case):
@@ -165,6 +169,7 @@ def test_smallest_last_takes_the_smallest_degree_of_those_left(case):
     assert bound == 1 + max(at_removal)
 
 
+@pytest.mark.slow
 @given(case=constraint_sets())
 @settings(max_examples=80, deadline=None)
 def test_smallest_last_keeps_its_bound(case):
@@ -228,6 +233,7 @@ def test_options_reach_the_algorithm():
         colour_constraints(vertices, n, "greedy", shrink=5.0)
 
 
+@pytest.mark.slow
 @given(case=constraint_sets(most=8), data=st.data())
 @settings(max_examples=100, deadline=None)
 def test_validity(case, data):
@@ -256,6 +262,7 @@ def test_report():
     assert (empty.count, empty.largest, empty.mean, empty.share_in_small) == (0, 0, 0.0, 0.0)
 
 
+@pytest.mark.slow
 @given(case=constraint_sets(), largest=st.integers(1, 12))
 @settings(max_examples=60, deadline=None)
 def test_split(case, largest):
@@ -272,6 +279,7 @@ def test_split(case, largest):
         assert sizes.max() - sizes.min() <= 1
 
 
+@pytest.mark.slow
 @given(case=constraint_sets(), smallest=st.integers(1, 30), seed=st.integers(0, 9))
 @settings(max_examples=80, deadline=None)
 def test_merge_small(case, smallest, seed):
@@ -298,6 +306,7 @@ def test_merging_what_was_split():
     assert after.count < parts.count // 2
 
 
+@pytest.mark.slow
 @given(case=constraint_sets(), algorithm=st.sampled_from(sorted(COLOURINGS)))
 @settings(max_examples=80, deadline=None)
 def test_balancing_never_spoils(case, algorithm):

@@ -122,6 +122,7 @@ def test_recolouring_is_its_twin(graph):
             assert recolour(*graph, previous).count == recolour_with(*graph, pairs, previous).count == 0
 
 
+@pytest.mark.slow
 @given(graph=graphs(largest=30), data=st.data())
 @settings(max_examples=100, deadline=None)
 def test_valid_from_any_colours_and_with_any_pairs(graph, data):
@@ -174,6 +175,7 @@ def test_seeds_and_threads_change_nothing():
         np.testing.assert_array_equal(one.colours, other.colours)
 
 
+@pytest.mark.slow
 def test_colours_do_not_creep_up():
     """300 frames of contacts that come and go: no more colours than from scratch in a random order."""
     rng = np.random.default_rng(1)
@@ -203,6 +205,7 @@ def test_colours_do_not_creep_up():
 # --- constraints ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(case=constraint_sets(), data=st.data())
 @settings(max_examples=100, deadline=None)
 def test_recolouring_constraints_is_its_twin(case, data):
@@ -246,6 +249,7 @@ def test_many_constraints_at_one_vertex(count):
     assert sorted(ContactColours((), n, ()).colour(vertices).tolist()) == list(range(count))
 
 
+@pytest.mark.slow
 def test_constraints_that_come_and_go():
     """200 random changes, valid after each; and the colours do not creep up."""
     rng = np.random.default_rng(2)
@@ -272,6 +276,7 @@ def test_constraints_that_come_and_go():
     assert np.all(late.mean(axis=0)[:2] <= 1.1 * late[:, 2].max())
 
 
+@pytest.mark.slow
 @given(data=st.data(), pinned=st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_numbers_are_given_out_again(data, pinned):
@@ -295,6 +300,7 @@ def test_numbers_are_given_out_again(data, pinned):
         assert warm.count == warm.colours.max(initial=-1) + 1
 
 
+@pytest.mark.slow
 def test_contacts_beside_constraints_that_stay():
     cloth = mesh.cloth(12, 12)
     n, fixed = cloth.n_vertices, [cloth.edges, cloth.hinges]

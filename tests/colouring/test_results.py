@@ -45,6 +45,7 @@ def test_no_vertices(algorithm):
     assert balanced([0], [], result).count == 0
 
 
+@pytest.mark.slow
 @given(graph=graphs(), seed=st.integers(0, 99), algorithm=st.sampled_from(sorted(COLOURINGS)))
 @settings(max_examples=80, deadline=None)
 def test_balancing_never_spoils(graph, seed, algorithm):

@@ -79,6 +79,7 @@ def test_balanced(graph):
     np.testing.assert_array_equal(balanced(*graph, start, threads=2).colours, twins.balanced(*graph, start.colours))
 
 
+@pytest.mark.slow
 @given(graph=graphs(largest=20), seed=st.integers(0, 9))
 @settings(max_examples=40, deadline=None)
 def test_first_conflict(graph, seed):
@@ -86,6 +87,7 @@ def test_first_conflict(graph, seed):
     assert first_conflict(*graph, colours) == twins.first_conflict(*graph, colours)
 
 
+@pytest.mark.slow
 @given(graph=graphs(largest=15), seed=st.integers(0, 9), change=st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_symmetry(graph, seed, change):
@@ -124,6 +126,7 @@ def _draw(seed, rounds, v):
     return colour_bits.draw(colour_bits.key_of(seed, rounds), v)
 
 
+@pytest.mark.slow
 @given(word=st.integers(1, 2**64 - 1), data=st.data())
 @settings(max_examples=100, deadline=None)
 def test_bits(word, data):
@@ -132,6 +135,7 @@ def test_bits(word, data):
     assert _bits(np.uint64(word), n) == (len(ones), ones[0], ones[n])
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**63 - 1), rounds=st.integers(0, 10**6), v=st.integers(0, 2**31 - 1))
 @settings(max_examples=100, deadline=None)
 def test_draw(seed, rounds, v):

@@ -85,6 +85,7 @@ def test_weld_pulls_two_vertices_together():
     assert group.kind.role is Role.QUADRATIC
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("solver", "sideways"), [("vivace", 0.01), ("pbd-coloured", 0.1)])
 def test_welds_and_attachments_hold_in_both_kinds_of_solvers(solver, sideways):
     """At rest they carry what hangs on them: k Σ_c A_c x = -m g, to 1% of the weight; air brings it to rest.

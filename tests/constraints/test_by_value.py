@@ -119,6 +119,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", list(DEGENERATE))
 def test_a_triangle_without_area_has_no_angle(case):
     """Finite, and no gradient to move along; nor in float32, as solvers see it."""
@@ -146,6 +147,7 @@ def test_a_flat_tetrahedron_knows_the_way_out():
     np.testing.assert_array_equal(gradient, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_VALUE)
 def test_far_from_the_origin_float32_loses_nothing_but_the_positions(name):
     """1000 m away, in float32: positions are rounded by 2⁻²⁴ 1000 m = 6e-5 m, and C errs by that times its slopes."""

@@ -123,6 +123,7 @@ def missing(kinds):
     return sorted((name, form) for name, kind in built_in.items() for form in written_by_hand(kind) - held[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "reference", "form"), PAIRS, ids=[f"{name}: {form}" for name, _, form in PAIRS])
 def test_another_form_is_held_to_its_reference(name, reference, form):
     """As the check's own sentence says, to the roundings of float32."""

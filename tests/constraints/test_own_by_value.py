@@ -109,6 +109,7 @@ class Rope:
             p[0, c] = scale * z[0, c]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["pbd", "pbd-coloured", "pbd-jacobi", "pbd-vivace"])
 def test_ones_own_constraints_work_in_position_based_solvers(solver):
     """Two balls of 1 kg at heights held by k = 1000 N/m sink by m g/k = 9.81 mm; a rope between them stops one that is
@@ -155,6 +156,7 @@ def test_projective_solvers_refuse_constraints_by_value(solver, name):
     np.testing.assert_array_equal(sim.positions, model.mesh.vertices.astype(np.float32))
 
 
+@pytest.mark.slow
 def test_newton_asks_for_the_energy_and_takes_them():
     """They are part of its Hessian: ten iterations are as good as a hundred, ∇ε at float32's 1e-7 m x stiffness."""
     model = vv.Model.of(vv.mesh.cube(2, side=0.5), vv.Jelly(stretch=1e3, volume=1e4)).pin([0])

@@ -75,6 +75,7 @@ def constant_part(system):
     return np.kron(k, np.eye(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*MODELS, "users_own"])
 def test_hessian_is_the_derivative_of_the_gradient(name):
     """Where nothing is compressed, to the accuracy of two differences, 1e-7 of its largest entry.

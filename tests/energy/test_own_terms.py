@@ -67,6 +67,7 @@ def stepped(model, frames=5, solver="newton", **options):
 # --- motion -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_springs_as_a_term_move_as_springs_do():
     """The same energy, so the same minima, to float32's rounding in each of some steps."""
     base = bare().pin([0], stiffness=1e4)
@@ -105,6 +106,7 @@ def test_a_linear_term_is_a_force():
     assert report.sweeps <= 2
 
 
+@pytest.mark.slow
 def test_reports_count_terms_in():
     """ε and ∇ε of the report are those of all terms, and its errors those of the minimum of all."""
     model = bare().pin([0]).add(Spring(mesh.cloth(4, 4).edges, mesh.cloth(4, 4).vertices, 50.0), Well(np.arange(16)))
@@ -128,6 +130,7 @@ def test_reports_count_terms_in():
     assert early.position_error > 1e-6
 
 
+@pytest.mark.slow
 def test_the_reference_and_newton_agree_on_terms():
     """`minimise` knows no Hessian of theirs but at its start; Newton's polish from there moves nothing but the rest."""
     model = bare(5).pin([0]).add(Spring(mesh.cloth(5, 5).edges, mesh.cloth(5, 5).vertices, 500.0))

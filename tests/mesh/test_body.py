@@ -31,6 +31,7 @@ def test_ball_is_round_and_well_shaped(n):
     np.testing.assert_allclose(np.linalg.norm(mesh.vertices[surface], axis=1), 0.3, atol=0.3 * 2.0**-23)
 
 
+@pytest.mark.slow
 def test_ball_volume_converges():
     # A chord of length h lies h²/8r inside: volume errors fall with h².
     exact = 4 / 3 * np.pi
@@ -40,6 +41,7 @@ def test_ball_volume_converges():
     assert (errors[:-1] / errors[1:] > 3.0).all()
 
 
+@pytest.mark.slow
 def test_default_body_is_about_the_size_of_the_armadillo():
     mesh = body()
     assert 9_000 < mesh.n_vertices < 12_000
@@ -48,6 +50,7 @@ def test_default_body_is_about_the_size_of_the_armadillo():
     assert tet_quality(mesh.vertices, mesh.tets).min() > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [16, 20, 27])
 def test_coarse_bodies_are_whole(n):
     mesh = body(n, height=1.8)
@@ -62,6 +65,7 @@ def test_coarse_bodies_are_whole(n):
     assert feet[:, 1].max() < 0.1
 
 
+@pytest.mark.slow
 def test_stuffing_a_half_space_cut_keeps_flat_faces_flat():
     # A box given as a maximum norm has creases the lattice cannot follow, but its volume must still be close.
     vertices, tets = stuff(lambda x: 1 - np.abs(x).max(axis=1), -np.ones(3), np.ones(3), 0.13)

@@ -247,6 +247,7 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path):
     assert (tmp_path / "a.obj").read_text() == "old"
 
 
+@pytest.mark.slow
 def test_tetrahedralise_fills_a_closed_surface(tmp_path):
     pytest.importorskip("tetgen")
     save(ball(8), tmp_path / "ball.obj")
@@ -280,6 +281,7 @@ def test_tetrahedralise_refuses_what_it_cannot_fill(monkeypatch):
         tetrahedralise(closed)
 
 
+@pytest.mark.slow
 def test_tetrahedralise_refuses_a_surface_that_crosses_itself_and_leaves_no_files(tmp_path, monkeypatch):
     pytest.importorskip("tetgen")
     monkeypatch.chdir(tmp_path)

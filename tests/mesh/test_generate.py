@@ -63,6 +63,7 @@ def test_cloth_is_a_flat_rectangle(nx, ny, plane, irregular):
     assert mesh.select("right-corners").tolist() == [nx - 1, nx * ny - 1]
 
 
+@pytest.mark.slow
 def test_irregular_cloth_follows_its_seed_and_has_no_slivers():
     first, again, other = (cloth(40, 40, irregular=True, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.vertices, again.vertices)
@@ -113,6 +114,7 @@ def test_torus_is_a_torus():
     assert tet_quality(mesh.vertices, mesh.tets).min() > 0.5
 
 
+@pytest.mark.slow
 def test_torus_volume_converges_at_second_order():
     # Pappus: 2π² R r². Chords cut arcs by O(h²), so halving h divides the error by four.
     exact = 2 * np.pi**2 * 0.4 * 0.1**2

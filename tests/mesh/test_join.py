@@ -102,6 +102,7 @@ def test_sections_that_are_none(section):
         torus(section=section)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("surface", [100, 300, 1400])
 def test_rabbit_is_a_body_with_few_vertices_inside(surface, seed):
@@ -117,6 +118,7 @@ def test_rabbit_is_a_body_with_few_vertices_inside(surface, seed):
     np.testing.assert_allclose(mesh.bounds[:, 1], [0.0, 0.5], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("surface", "tolerance"), [(1402, 0.03), pytest.param(14_002, 0.02, marks=pytest.mark.slow)])
 def test_rabbit_has_the_proportions_of_the_paper(surface, tolerance):
     """[fratarcangeli2013, Tab. 1, s1]: 16K particles, 80K stretch, 42K bend and 50K tetrahedral constraints."""
@@ -130,6 +132,7 @@ def test_rabbit_has_the_proportions_of_the_paper(surface, tolerance):
         assert 50 <= np.bincount(mesh.edges.ravel()).max() <= 64
 
 
+@pytest.mark.slow
 def test_rabbit_follows_its_seed():
     first, again, other = (rabbit(200, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.vertices, again.vertices)

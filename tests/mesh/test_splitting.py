@@ -83,6 +83,7 @@ def test_a_fan_that_closes_around_the_edge_is_kept_together():
     assert parted.n_vertices == 10
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(4, 9), st.integers(1, 40))
 def test_any_heap_of_triangles_becomes_a_surface(seed, n, m):

@@ -80,6 +80,7 @@ def test_nonmanifold_faces_are_those_of_three_tets():
     assert [sorted(face) for face in topology.nonmanifold_faces(tets).tolist()] == [[0, 1, 2]]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=60))
 def test_adjacency_is_symmetric_sorted_and_complete(pairs):
     indptr, indices = topology.adjacency(15, np.array(pairs, np.int32).reshape(-1, 2))
@@ -89,6 +90,7 @@ def test_adjacency_is_symmetric_sorted_and_complete(pairs):
     assert neighbours == expected
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=12))
 def test_components_are_what_merging_labels_gives(pairs):
     labels = list(range(12))

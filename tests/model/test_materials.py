@@ -14,6 +14,7 @@ def wire() -> Mesh:
     return Mesh.from_edges([[0.0, 0, 0], [1.0, 0, 0], [1.0, 2.0, 0]], [[0, 1], [1, 2]])
 
 
+@pytest.mark.slow
 def test_masses_add_up_to_density_times_size():
     """Σ m = ρ ∫ dV, to the rounding of a sum; every vertex gets some of it."""
     sheet = mesh.cloth(13, 9, 1.5, 0.8, irregular=True)

@@ -16,6 +16,7 @@ SETTINGS = {"scene": "wavy sheet", "seed": np.int64(7), "where": np.array([1.0, 
 RECORDED = {"vivace": __version__, "scene": "wavy sheet", "seed": 7, "where": [1.0, 2.0]}
 
 
+@pytest.mark.slow
 def test_picture_has_its_size_content_and_settings(tmp_path, sheet):
     path = tmp_path / "new" / "sheet.png"
     note = save_picture(path, *sheet, size=(320, 200), backend="painter", settings=SETTINGS)
@@ -58,6 +59,7 @@ def test_gif_reads_back(tmp_path, small_frames, small_sheet):
     assert sum(delays) == 170  # 5 frames at 30 a second, to the nearest hundredth
 
 
+@pytest.mark.slow
 def test_mp4_reads_back(tmp_path, small_frames, small_sheet):
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
     path = tmp_path / "sheet.mp4"
@@ -76,6 +78,7 @@ def test_mp4_reads_back(tmp_path, small_frames, small_sheet):
     assert json.loads(re.search(r"comment\s*: (.*)", told.stderr)[1]) == RECORDED
 
 
+@pytest.mark.slow
 def test_a_generator_is_drawn_as_it_comes(tmp_path, small_frames, small_sheet):
     seen = []
     save_animation(
@@ -126,6 +129,7 @@ def test_mp4_without_ffmpeg_says_which_extra_brings_it(tmp_path, small_sheet, mo
     assert (tmp_path / "a.gif").stat().st_size > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.gif", "a.mp4"])
 def test_an_error_halfway_keeps_the_file_that_was_there(tmp_path, small_sheet, name):
     if name.endswith("mp4"):

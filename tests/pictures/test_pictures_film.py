@@ -97,6 +97,7 @@ def test_thinning_keeps_the_time_and_is_done_once(tmp_path):
     assert again.h == thin.h
 
 
+@pytest.mark.slow
 def test_a_film_has_its_frames_and_its_length(tmp_path):
     seen = []
     film(9, 1 / 50).write(tmp_path / "a.gif", lambda done, total: seen.append((done, total)))
@@ -106,6 +107,7 @@ def test_a_film_has_its_frames_and_its_length(tmp_path):
     assert sum(delays) == 180  # ms
 
 
+@pytest.mark.slow
 def test_another_process_writes_the_same_film(tmp_path):
     """`vivace run` writes in its own process, the live app in another."""
     one, seen = film(), []
@@ -119,6 +121,7 @@ def test_another_process_writes_the_same_film(tmp_path):
     assert np.abs(pixels - others).mean() < 1  # of 255: graphics libraries may round otherwise in another process
 
 
+@pytest.mark.slow
 def test_what_stops_the_other_process_is_said_here(tmp_path):
     (tmp_path / "a.gif").mkdir()
     with pytest.raises(FileError, match=r"cannot write .*it is a folder"):
@@ -142,6 +145,7 @@ film.write(Path(sys.argv[2]), wait)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are asked for by their number on POSIX only")
 def test_what_a_killed_film_left_goes_with_the_next(tmp_path):
     target, source = tmp_path / "out" / "cloth.gif", tmp_path / "film"

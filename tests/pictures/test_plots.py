@@ -35,6 +35,7 @@ def read(path):
         return np.asarray(image.convert("RGB")), image.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [4, 300, 5000])
 def test_adjacency(tmp_path, count):
     path = tmp_path / "adjacency.png"
@@ -74,6 +75,7 @@ def errors():
     return {budget: {k: v * (1 + 0.1 * rng.random()) for k, v in runs.items()} for budget in (4, 8, 15)}
 
 
+@pytest.mark.slow
 def test_errors_with_diverged_runs(tmp_path, errors):
     error_against_time(tmp_path / "time.png", errors, time_step=1 / 60)
     error_summary(
@@ -100,6 +102,7 @@ def test_two_dozen_lines_can_be_told_apart():
     assert len(looks) == len({look[:2] for look in looks}) == 24  # without markers too
 
 
+@pytest.mark.slow
 def test_a_legend_of_long_names_stays_inside_and_leaves_the_plot_its_size():
     figure, grid = plots._figure(1, 1, (5, 3))
     names = [f"chebyshev(jacobi:omega=0.{k},refresh=1):rho=0.999,delay=10,gamma=0.9,watch=false" for k in range(12)]
@@ -117,6 +120,7 @@ def test_a_legend_of_long_names_stays_inside_and_leaves_the_plot_its_size():
     assert grid.flat[0].get_window_extent().height > 0.6 * 3 * figure.dpi
 
 
+@pytest.mark.slow
 def test_a_grid_of_panels(tmp_path):
     fine = (np.arange(1, 6), np.geomspace(1, 1e-9, 5))
     panel = Panel(
@@ -132,6 +136,7 @@ def test_a_grid_of_panels(tmp_path):
         panel_grid(tmp_path / "none.png", [[]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
 def test_residuals_in_every_format_repeat_byte_for_byte(tmp_path, suffix):
     curves = {"one": np.geomspace(1, 1e-8, 30), "two": ([0, 2, 4], [1.0, 0.1, 0.0])}

@@ -28,6 +28,7 @@ def draw(triangles, camera, positions, colours=None, **options):
         return renderer.draw(positions, colours)
 
 
+@pytest.mark.slow
 def test_a_sheet_fills_a_sensible_part_of_the_frame(sheet, backend):
     positions, triangles = sheet
     bounds = positions.min(axis=0), positions.max(axis=0)
@@ -39,6 +40,7 @@ def test_a_sheet_fills_a_sensible_part_of_the_frame(sheet, backend):
     assert covered(edge[None]) == 0  # nothing leaves the frame
 
 
+@pytest.mark.slow
 def test_the_nearer_triangle_covers_the_farther_one(backend):
     positions = np.array([[-1, -1, 0.5], [1, -1, 0.5], [0, 1, 0.5], [-1, -1, -0.5], [1, -1, -0.5], [0, 1, -0.5]])
     red, blue = [0.9, 0.05, 0.05], [0.05, 0.05, 0.9]
@@ -73,6 +75,7 @@ def test_points_are_dark_dots(backend):
     assert np.array_equal(with_dot[:120], without[:120])
 
 
+@pytest.mark.slow
 def test_wires_alone_can_be_drawn(backend):
     positions = np.array([[-1.0, 0, 0], [0, 1, 0], [1, 0, 0]])  # the one in the middle has no edge, and is not drawn
     picture = draw(None, FRONT, positions, edges=[[0, 2]], size=(200, 200), backend=backend)
@@ -83,6 +86,7 @@ def test_wires_alone_can_be_drawn(backend):
     assert np.ptp(columns) == pytest.approx(200 / (5 * np.tan(np.radians(20))), abs=3)
 
 
+@pytest.mark.slow
 def test_wires_take_the_colours_of_their_vertices(backend):
     positions = np.array([[-1.0, 0, 0], [9, 9, 9], [1, 0, 0]])
     colours = [[0.9, 0, 0], [0, 0.9, 0], [0, 0, 0.9]]
@@ -131,6 +135,7 @@ def test_lost_and_far_vertices_do_not_stop_the_drawing(small_sheet, backend):
     assert draw(triangles, FRONT, np.full_like(positions, np.nan), size=(64, 64), backend=backend).std() < 20
 
 
+@pytest.mark.slow
 def test_painter_repeats_exactly(sheet):
     positions, triangles = sheet
     one, two = (draw(triangles, FRONT, positions, size=(240, 180), backend="painter") for _ in range(2))
@@ -150,6 +155,7 @@ def test_auto_falls_back_and_says_what_to_install(small_sheet, monkeypatch):
         open_renderer(triangles, FRONT, backend="polyscope")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "words"),
     [
@@ -202,6 +208,7 @@ def test_names():
         open_renderer([[0, 1, 2]], FRONT, backend="paintr")
 
 
+@pytest.mark.slow
 def test_importing_loads_nothing_heavy():
     heavy = "{'matplotlib', 'polyscope', 'PIL', 'imageio', 'imageio_ffmpeg'}"
     script = f"import sys, vivace.pictures; sys.exit(', '.join({heavy} & set(sys.modules)) or 0)"

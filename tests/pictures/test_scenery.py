@@ -95,6 +95,7 @@ def test_nothing_is_left_under_the_ground():
     assert len(Scenery.of([Plane(), Sphere((0, -2, 0), 0.5)], *BODIES).triangles) == 0
 
 
+@pytest.mark.slow
 def test_cutting_keeps_the_area_in_sight():
     view = View(QUAD, np.empty((0, 2), int), np.empty(0, int), FRONT)
     corners = SQUARE[QUAD]
@@ -110,6 +111,7 @@ def test_cutting_keeps_the_area_in_sight():
     assert 1000 < len(cut(plain, 0.1, view)) < 1e-3 * (1000 / 0.1) ** 2
 
 
+@pytest.mark.slow
 def test_what_is_nearer_hides_what_is_farther(backend):
     """A body before a box, and behind one; blue and green."""
     behind = draw(Scenery.of([Box((0, 0, -0.5), (0.8, 0.8, 0.2))], *BODIES), backend)
@@ -157,6 +159,7 @@ def test_the_camera_is_found_with_scenery(backend):
     assert scenery.frame(*bounds)[1][0] == 0.5  # farther away than the bodies are large
 
 
+@pytest.mark.slow
 def test_wires_and_scenery(backend):
     scenery = Scenery.of([Capsule((-1, -0.5, 0), (1, -0.5, 0), 0.1)], *BODIES)
     options = {"size": (200, 150), "look": GREEN, "backend": backend, "edges": [[0, 1]], "ground": -1.0}
@@ -181,6 +184,7 @@ def test_bodies_have_colours_of_their_own():
     assert body_colours(mesh.join(parts[:1]).groups, 9, first) is None
 
 
+@pytest.mark.slow
 def test_a_run_is_drawn_with_what_it_touches(tmp_path):
     from PIL import Image
 

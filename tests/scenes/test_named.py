@@ -12,6 +12,7 @@ def test_names():
     assert {"tablecloth", "hanging-cloth", "armadillo", "bar", "cube", "flattened-body"} <= set(SCENES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(SCENES))
 def test_every_scene_runs_and_records_what_made_it(name):
     scene = small_scene(name)
@@ -48,6 +49,7 @@ def test_irregular_tablecloth_has_its_seed():
     assert (a != c).any()
 
 
+@pytest.mark.slow
 def test_armadillo_is_scaled_and_held_by_one_hand():
     scene = make_scene("armadillo", resolution=16, height=2.0)
     low, high = scene.model.mesh.bounds
@@ -59,6 +61,7 @@ def test_armadillo_is_scaled_and_held_by_one_hand():
     assert apart.max() <= 0.04 * float((high - low).max()) * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_flattened_body_is_flat_and_held():
     scene = make_scene("flattened-body", resolution=16)
     free = np.setdiff1d(np.arange(scene.model.n), scene.model.pinned)

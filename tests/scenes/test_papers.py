@@ -51,6 +51,7 @@ def gaps(parts):
     return apart[np.triu_indices(len(parts), 1)]
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_the_papers(whole):
     counts = counts_of(whole)
     for what, (paper, tolerance) in COUNTS[whole.name].items():
@@ -70,6 +71,7 @@ def test_nothing_touches_a_collider_at_the_start(whole):
         assert collider.distance(start).min() >= whole.model.collisions.thickness * (1 - 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["s2", "cloth-heap"])
 @pytest.mark.parametrize("scale", [0.1, 0.3, 1.0])
 def test_bodies_start_in_boxes_apart(name, scale):
@@ -79,6 +81,7 @@ def test_bodies_start_in_boxes_apart(name, scale):
     assert gaps(parts).min() > scene.model.collisions.thickness
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 def test_noodles_start_apart(scale):
     """Noodles lie in parallel planes; those of one plane lie side by side."""
@@ -100,6 +103,7 @@ def test_noodles_start_apart(scale):
             assert max(his.min() - mine.max(), mine.min() - his.max()) > scene.model.collisions.thickness
 
 
+@pytest.mark.slow
 def test_contacts_of_sheets_are_thinner_than_their_edges():
     for name in ("s0", "noodles", "cloth-heap"):
         for scale in (0.05, 1.0):
@@ -130,6 +134,7 @@ def test_they_run(name):
         assert fallen == pytest.approx(6 * 9.81 * scene.time_step**2, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_flattened_rabbit_restores_its_volume():
     scene = make_scene("s1", scale=0.05)
     body = scene.model.mesh
@@ -155,6 +160,7 @@ def test_flatness_is_a_share(flatness):
         make_scene("s1", scale=0.01, flatness=flatness)
 
 
+@pytest.mark.slow
 def test_seeds_change_where_bodies_start():
     for name in ("s1", "s2", "cloth-heap"):
         first, again, other = (make_scene(name, scale=0.02, seed=seed).model.mesh.vertices for seed in (0, 0, 1))

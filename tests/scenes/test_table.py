@@ -47,6 +47,7 @@ def test_it_lies_loose_over_a_table():
     assert make_scene("tablecloth", resolution=20).model.collisions is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("solver", "iterations"), [("auto", 8), ("lbfgs(multigrid)", 16), ("vivace", 40), ("pbd-coloured", 40)]
 )
@@ -63,6 +64,7 @@ def test_it_drapes_and_stays_outside(solver, iterations):
     assert np.abs(x[:, [0, 2]].mean(axis=0)).max() < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("iterations", [8, 30])
 def test_it_comes_to_rest(iterations):
     """What lies does not move at all, what hangs swings out, in air that takes half of it in 2.8 s."""
@@ -72,6 +74,7 @@ def test_it_comes_to_rest(iterations):
     assert speed(sim) < 0.005
 
 
+@pytest.mark.slow
 def test_a_lifted_corner_comes_back_to_rest():
     """Up by 0.3 m in 0.6 s, and let go."""
     sim = draped()
@@ -84,6 +87,7 @@ def test_a_lifted_corner_comes_back_to_rest():
     assert speed(sim) < 0.02
 
 
+@pytest.mark.slow
 def test_a_corner_dragged_fast():
     """2 m/s for a second, outwards and up, through the table and back: nothing passes, nothing is lost."""
     sim = draped(seconds=2.0)

@@ -65,6 +65,7 @@ OTHERS = [(solver, steps) for solver in ROUGH for steps in STEPS if (solver, ste
 OTHERS.append(("newton", STEPS[0]))  # in float64, and ten times as slow as all others
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [spinning, released, swinging])
 @pytest.mark.parametrize(("solver", "steps"), [*QUICK, *(pytest.param(*o, marks=pytest.mark.slow) for o in OTHERS)])
 def test_it_never_gains_energy(start, solver, steps):
@@ -110,6 +111,7 @@ def pendulum(h, integrator):
     return sim.positions
 
 
+@pytest.mark.slow
 def test_order_of_accuracy_of_an_oscillator():
     """Errors fall as h for Euler and as h² for BDF2."""
     steps = [1 / 25, 1 / 50, 1 / 100]
@@ -121,6 +123,7 @@ def test_order_of_accuracy_of_an_oscillator():
         assert 3.5 < coarse / fine < 4.5
 
 
+@pytest.mark.slow
 def test_order_of_accuracy_of_a_pendulum():
     """From h = 20 to 5 ms BDF2's error falls by about 16, Euler's by about 4."""
     exact = pendulum(1 / 800, "bdf2")
@@ -133,6 +136,7 @@ def test_order_of_accuracy_of_a_pendulum():
     assert errors["bdf2"][1] < errors["euler"][1] / 5
 
 
+@pytest.mark.slow
 def test_free_fall_is_exact():
     """BDF2 has no error where the acceleration is constant: y = -g t²/2, v = -g t, up to rounding."""
     wire = Mesh.from_edges([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0]], [[0, 1]])
@@ -144,6 +148,7 @@ def test_free_fall_is_exact():
     assert sim.velocities[:, 1] == pytest.approx(-G * 2.0, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_air_and_viscosity_damp_as_they_should():
     """v' = -g - air v ends at g/air; a damped spring loses e^(-viscosity ω² t / 2) of its swing, to second order."""
     wire = Mesh.from_edges([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0]], [[0, 1]])
@@ -169,6 +174,7 @@ def test_air_and_viscosity_damp_as_they_should():
     assert 3.0 < errors[0] / errors[1] < 5.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "vivace"])
 def test_threads_do_not_change_a_bit(solver):
     ends = []
@@ -183,6 +189,7 @@ def test_threads_do_not_change_a_bit(solver):
     assert np.array_equal(ends[0][1], ends[1][1])
 
 
+@pytest.mark.slow
 def test_substeps_in_one_job_are_steps():
     """Four substeps of a frame, walked without Python, are four frames of a quarter."""
     ends = []
@@ -194,6 +201,7 @@ def test_substeps_in_one_job_are_steps():
     assert ends[0] == pytest.approx(ends[1], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_history_begins_anew():
     """Assigned velocities are those of the next step, whatever was before; changed pins change nothing else."""
     sim = spinning(solver="auto", budget=Budget(iterations=4), substeps=1, time_step=1 / 100)
@@ -215,6 +223,7 @@ def test_history_begins_anew():
     assert sim.step().finite
 
 
+@pytest.mark.slow
 def test_what_touches_does_not_bounce():
     """A cloth that falls flat on the ground stays there, as with Euler; wind does not lift it for ever."""
     sheet = mesh.cloth(8, 8, plane="horizontal").transformed(translate=[0, 0.3, 0])
@@ -229,6 +238,7 @@ def test_what_touches_does_not_bounce():
     assert np.abs(sim.velocities).max() < 0.02
 
 
+@pytest.mark.slow
 def test_wind_drives():
     model = Model.of(mesh.cloth(10, 10, plane="vertical"), Cloth()).pin("top")
     sim = Simulation(model, budget=Budget(iterations=16), integrator="bdf2")
@@ -247,6 +257,7 @@ def test_refusals():
     assert Simulation(model).integrator == "euler"
 
 
+@pytest.mark.slow
 def test_scenes_and_the_command_line(tmp_path, capsys):
     path = tmp_path / "scene.toml"
     path.write_text('scene = "tablecloth"\n[parameters]\nresolution = 8\n[world]\nintegrator = "bdf2"\n')

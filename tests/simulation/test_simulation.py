@@ -132,6 +132,7 @@ def test_report(sim):
     assert sim.time == pytest.approx(2 * sim.system.h)
 
 
+@pytest.mark.slow
 def test_energy_of_a_report_is_that_of_its_problem(sim):
     """ε at the result, whenever it is asked for."""
     reports = [sim.step() for _ in range(3)]
@@ -355,6 +356,7 @@ def test_the_adaptive_guess_is_its_definition():
         np.testing.assert_allclose(report.frame.start, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_adaptive_guess_changes_the_way_and_not_the_goal():
     """The minimum of a step is the same; a free body falls as it does from the prediction."""
     model = Model.of(mesh.cloth(6, 6)).pin("top-corners")

@@ -37,6 +37,7 @@ def go_on(sim, set_before, first, frames=FRAMES):
     return sim.positions.tobytes() + sim.velocities.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scene", "solver"), cases())
 def test_a_new_simulation_goes_on_with_the_same_bits(scene, solver, tmp_path):
     sim, set_before = simulation(scene, solver)
@@ -84,6 +85,7 @@ def test_another_time_step_and_solver_go_on_with_it():
     assert other.time == pytest.approx(5 / 30 + 1 / 60)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_refused_before_anything_changes():
     sim, set_before = simulation("tablecloth", "auto")
     go_on(sim, set_before, 0, 2)

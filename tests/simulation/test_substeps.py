@@ -228,6 +228,7 @@ def test_threads_do_not_matter(model, solver):
 # --- changes while it runs -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["velocity", "verlet"])
 def test_substeps_may_change_while_it_runs(model, form):
     """The state stays, and the next frames are those of a simulation that is made with the new number."""
@@ -255,6 +256,7 @@ def test_velocities_are_the_same_after_a_change(model):
         np.testing.assert_allclose(sim.velocities, v, rtol=8 * U)
 
 
+@pytest.mark.slow
 def test_auto_goes_with_solver_budget_and_time_step(model):
     """As many as the solver says for what it has now; a number that was asked for stays."""
     sim = simulate(model, "auto", solver="auto", budget=Budget(iterations=16))
@@ -303,6 +305,7 @@ def test_bad_numbers_are_refused_and_the_old_one_stays(model, value):
 # --- with the rest ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["lattice", "vivace", "pbd-coloured"])
 def test_wind_and_contacts_go_part_by_part(solver):
     """n parts are n steps with colliders and wind, too."""

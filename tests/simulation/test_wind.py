@@ -105,6 +105,7 @@ def test_a_wire_does_not_feel_it():
     np.testing.assert_array_equal(sims[0].positions, sims[1].positions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "vivace", "pbd-coloured", "pbd-jacobi", "jacobi"])
 @pytest.mark.parametrize("irregular", [False, True])
 @pytest.mark.parametrize("speed", [20.0, 1e4])
@@ -141,6 +142,7 @@ def test_no_vertex_becomes_faster_than_the_air():
         assert (np.linalg.norm(sim.velocities, axis=1) <= most * (1 + 1e-5) + 1e-6 / h).all()
 
 
+@pytest.mark.slow
 def test_falling_ends_at_the_speed_where_drag_carries_the_weight():
     """d g = K v²/(1 + h K v/d), d the cloth's density: a sheet that falls flat, in a wind too weak to matter."""
     model = Model.of(mesh.cloth(6, 6), Cloth(density=0.2, stretch=1e3))
@@ -153,6 +155,7 @@ def test_falling_ends_at_the_speed_where_drag_carries_the_weight():
     assert -sim.velocities[:, 1].mean() == pytest.approx((half + np.sqrt(half**2 + K * weight)) / K, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_a_bit():
     scene = make_scene("tablecloth", resolution=70)  # enough for helpers to be woken
     sims = [scene.simulate(solver="vivace", budget=Budget(iterations=3), threads=threads) for threads in (1, 2, 3)]

@@ -91,6 +91,7 @@ def test_conjugate_gradients_never_raise_the_energy(name, inner):
     assert energies[-1] < energies[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", CORRECTORS)
 @pytest.mark.parametrize("name", ENERGY_SCENES)
 def test_quasi_newton_steps_never_end_above_their_start(name, inner):
@@ -114,6 +115,7 @@ def test_any_number_of_iterations_is_stable(name, solver):
         check_bounded(scene.simulate(solver=chosen, budget=Budget(iterations=iterations), threads=1), 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [1, 2, 20])
 @pytest.mark.parametrize("keep", [True, False])
 def test_memory_and_keeping_change_the_way_not_the_end(memory, keep):
@@ -273,6 +275,7 @@ def test_a_few_changed_pins_are_solved_exactly(count):
     check_exact(fewer, system, frame)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["direct", "direct:low_rank=0", "pcg(direct)"])
 def test_with_more_changed_pins_the_old_factors_precondition(solver):
     """Still the minimum, and the report says what is going on."""

@@ -99,6 +99,7 @@ def test_it_says_which_solver_it_used(sim):
     assert make_solver("lbfgs(direct)").used == "lbfgs(direct)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("collides", "cells"), [(False, auto_module.FREE_CELLS), (True, auto_module.TOUCHING_CELLS)])
 def test_its_steps_are_those_of_the_solver_it_names(model, collides, cells):
     """The same bits, in the same substeps; finer cells for what lies over an edge."""
@@ -113,6 +114,7 @@ def test_its_steps_are_those_of_the_solver_it_names(model, collides, cells):
     np.testing.assert_array_equal(sim.positions, other.positions)
 
 
+@pytest.mark.slow
 def test_a_hierarchy_is_built_in_the_background_for_big_meshes_under_a_clock(monkeypatch):
     """With a budget of iterations it is waited for: the result must not depend on when it is there."""
     scene = make_scene("tablecloth", resolution=20)
@@ -162,6 +164,7 @@ def test_other_constraints_do_not(sim):
     assert sim.step().finite
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tablecloth", "cube"])
 def test_changed_pins_give_what_a_fresh_simulation_gives(name):
     """The same minimum of the same step, up to rounding; within a budget of few iterations nearly the same state."""
@@ -185,6 +188,7 @@ def test_changed_pins_give_what_a_fresh_simulation_gives(name):
     np.testing.assert_array_equal(many[0].frame.start, many[1].frame.start)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 5, 15, 40])
 @pytest.mark.parametrize("name", ["tablecloth", "bar"])
 def test_pins_may_change_every_frame(name, count):
@@ -224,6 +228,7 @@ def test_what_float32_cannot_hold_is_refused_again_and_again(solver, change):
 # --- again -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_iteration_budgets_are_reproducible():
     """Pins that change, any number of threads: the same bits."""
     scene = make_scene("tablecloth", resolution=16)
@@ -239,6 +244,7 @@ def test_iteration_budgets_are_reproducible():
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 def test_it_converges_to_the_minimum_of_the_step():
     """Many rounds in one step: RMS distance from the minimum below a thousandth of what the step moved.
 

@@ -88,6 +88,7 @@ def test_tolerance_stops_at_its_residual(solver, tolerance):
         np.testing.assert_array_equal(same.positions, report.positions)
 
 
+@pytest.mark.slow
 def test_first_limit_met_wins():
     assert simulate(budget=Budget(iterations=3, tolerance=1e-7)).step().stopped == "iterations"
     assert simulate(budget=Budget(iterations=10**6, ms=2.0)).step().stopped == "time"

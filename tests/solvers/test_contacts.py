@@ -39,6 +39,7 @@ def test_a_cloth_does_not_fall_through_a_thin_table(solver, iterations):
     assert sim.positions[:, 1].max() < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [*POSITIONAL, "vivace", "auto", "block-descent"])
 def test_a_body_lands_and_stays(solver):
     """A soft cube on the floor: nothing comes nearer than the thickness, and it keeps its height.
@@ -58,6 +59,7 @@ def test_a_body_lands_and_stays(solver):
         assert np.abs(sim.velocities).max() < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "multigrid", "newton-multigrid"])
 def test_the_guard_of_surfaces_moves_nothing_into_a_collider(solver):
     """Steps of a second by three iterations: what folds is parted, but not into the floor or the ball."""
@@ -81,6 +83,7 @@ def two_cloths() -> Model:
     return model.pin([0, 6, 42, 48]).collide(thickness=0.004, friction=0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [*POSITIONAL, "pbd-coloured:together=True", "vivace", "lbfgs(multigrid)", "auto"])
 def test_cloths_do_not_pass_through_each_other(solver):
     """No edge pierces a triangle in any frame, by exact arithmetic; and they have met."""
@@ -278,6 +281,7 @@ def _width(solver, phase):
     return next(item.group.kind.vertices for item in solver.listed if item.vertices is phase.arrays["vertices"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["pbd-coloured", "pbd-coloured:together=True", "pbd-jacobi", "pbd-vivace", "vivace"])
 def test_threads_do_not_change_a_bit_with_contacts(solver):
     results = []

@@ -74,6 +74,7 @@ def test_reference_is_stationary_and_lowest(problem):
             assert system.energy(run(solver, system, frame, sweeps), frame) >= reference.energy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_reference_agrees_with_scipy(name):
     """The same minimum as BFGS of SciPy on a problem of a few unknowns: energies to 1e-9 of what was gained."""
@@ -104,6 +105,7 @@ def test_reference_agrees_with_scipy(name):
     assert reference.energy <= found.fun + 1e-12 * gained
 
 
+@pytest.mark.slow
 def test_relative_error_has_its_fixed_points(problem):
     """(ε(q) - ε*) / (ε(s) - ε*): 1 at the prediction, 0 at the minimum, infinite where q is not finite."""
     system, frame, reference = problem

@@ -74,6 +74,7 @@ def test_quadratic_energy_never_rises(problem, omega):
     assert total < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ramp", [0.0, 2.0])
 @pytest.mark.parametrize("omega", OMEGAS)
 def test_true_energy_never_rises(problem, omega, ramp):
@@ -94,6 +95,7 @@ def test_true_energy_never_rises(problem, omega, ramp):
     assert energy < first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refresh", [1, 3, 8])
 def test_energy_stays_below_the_last_refresh(problem, refresh):
     """Kept projections make a quadratic Q >= ε, equal where they were taken: ε(q^k) <= ε(q^(last refresh))."""
@@ -242,6 +244,7 @@ def test_ramped_sweeps_follow_their_weights():
     np.testing.assert_array_equal(run(ramped, system, frame, 3), out[:, :3])
 
 
+@pytest.mark.slow
 def test_printed_relaxation_diverges_where_sor_descends():
     """On the tablecloth at ω = 1.9, 60 sweeps of line 7 as printed end above the prediction's energy; sor ends below.
 

@@ -42,6 +42,7 @@ def test_one_spring_and_a_mass():
     assert report.position_error == pytest.approx(away, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tablecloth", "bar"])
 def test_newton_ends_at_the_same_positions(name):
     """50 iterations of Newton's method from another start; both are within `polish`'s promise of the minimum."""
@@ -57,6 +58,7 @@ def test_newton_ends_at_the_same_positions(name):
     assert rms(found.q - out[:, :3]) <= 2 * WITHIN
 
 
+@pytest.mark.slow
 def test_a_settled_energy_is_not_a_settled_position():
     """What `minimise` leaves by energy is far more than what is left when positions have settled."""
     sim = make_scene("tablecloth", resolution=16).simulate(solver="vivace", budget=Budget(iterations=10), threads=1)
@@ -78,6 +80,7 @@ def test_few_iterations_are_said():
     assert np.isnan(position_error(system, frame, frame.start, found))
 
 
+@pytest.mark.slow
 def test_errors_share_one_minimisation(monkeypatch):
     from vivace.simulation import report as module
 
@@ -92,6 +95,7 @@ def test_errors_share_one_minimisation(monkeypatch):
     assert len(calls) == 1
 
 
+@pytest.mark.slow
 def test_the_position_error_falls_to_rounding():
     """Newton's own step ends within what is promised and float32's rounding of the result."""
     scene = make_scene("tablecloth", resolution=8)
@@ -102,6 +106,7 @@ def test_the_position_error_falls_to_rounding():
     assert report.position_error <= 2 * WITHIN + 4 * U * size
 
 
+@pytest.mark.slow
 def test_where_there_is_nothing_to_tell():
     still = Simulation(Model.of(mesh.cloth(4, 4), gravity=(0, 0, 0)), budget=Budget(iterations=2)).step()
     assert np.isnan(still.relative_error)

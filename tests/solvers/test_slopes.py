@@ -65,6 +65,7 @@ def test_a_cloth_rests_below_the_angle_of_friction(solver):
     assert np.abs(slope.sim.velocities).max() <= slope.creep
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [*POSITIONAL, *PROJECTIVE])
 def test_a_cloth_slides_above_the_angle_of_friction(solver):
     """a = g (sin θ - μ cos θ): implicit Euler is exact for a constant acceleration, so what is left is the solver's."""
@@ -74,6 +75,7 @@ def test_a_cloth_slides_above_the_angle_of_friction(solver):
     assert slope == pytest.approx(expected, rel=2e-5 if solver in POSITIONAL else 3e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [*POSITIONAL, *PROJECTIVE])
 def test_static_friction_holds_and_kinetic_friction_lets_slide(solver):
     """μ_s = 0.6 > tan θ > μ_k = 0.2: what rests stays, what is pushed goes on, as if it had been μ_k all the time."""
@@ -86,6 +88,7 @@ def test_static_friction_holds_and_kinetic_friction_lets_slide(solver):
     )
 
 
+@pytest.mark.slow
 def test_friction_does_not_depend_on_the_iterations():
     """The push of a step is divided among more visits, its sum is the same: so is what friction takes."""
     few, many = (Slope("pbd-coloured", 0.2, iterations=k).run(20)[-1] for k in (1, 50))
@@ -101,6 +104,7 @@ def test_colliders_may_have_a_friction_of_their_own(solver):
     assert slope.run(30)[-1] == pytest.approx(30 * H * G * np.sin(ANGLE), rel=3e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "lbfgs(multigrid)", "multigrid"])
 @pytest.mark.parametrize("load", [0.0, 40.0])
 def test_walls_remember_the_forces_that_hold(solver, load):
@@ -167,6 +171,7 @@ def test_what_touches_is_not_left_to_melt(solver, least):
 # --- sweeps: right however few there are ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [20.0, 40.0, 60.0])
 @pytest.mark.parametrize("iterations", [1, 4, 10, 40])
 @pytest.mark.parametrize("solver", SWEEPING)

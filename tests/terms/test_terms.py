@@ -97,6 +97,7 @@ def dense(term, q, frame):
     return sum(as_matrix(piece, len(q)).toarray() for piece in pieces_of(term, q, frame))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "k"), TERMS)
 def test_gradients_are_the_slopes_of_energies(name, k):
     """(E(q + t d) - E(q - t d))/(2t) = ∇E·d + O(t²) + O(u E/t), t = 1e-6: 1e-12 of third derivatives, 1e-10 of E."""
@@ -253,6 +254,7 @@ def stretch(monkeypatch):
     constraint("stretch", vertices=2, rows=0, parameters=("length",), role=Role.POSITION)(Stretch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.7, 1.0, 1.3])
 @pytest.mark.usefixtures("stretch")
 def test_a_spring_by_its_value_is_the_spring_by_its_projection(scale):

@@ -134,6 +134,7 @@ def test_what_a_pointer_sends_is_what_the_display_gets(viewer):
     assert moved[1][2] > 0.1
 
 
+@pytest.mark.slow
 def test_the_units_work_in_order_when_somebody_pulls(told):
     """Claim 15: the graph is coloured, the partitions solved, the model updated, with what the input port received."""
     told.tell(m.Change(solver="vivace"))

@@ -84,6 +84,7 @@ def test_bytes_are_not_a_message():
         decode(b'{"type": "drawn", "frame": 1}')
 
 
+@pytest.mark.slow
 @given(
     st.text(max_size=200) | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists).map(json.dumps)
 )

@@ -9,6 +9,7 @@ from vivace.viewer.server import PAGE
 from .node import PAGE_SOURCES, run_npm
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (PAGE_SOURCES / "node_modules" / "typescript").is_dir(), reason="typescript is not installed")
 def test_types():
     done = run_npm("run", "check")

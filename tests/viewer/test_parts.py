@@ -165,6 +165,7 @@ def test_a_recording_ends_when_it_is_full(monkeypatch, view):
     assert recording.seconds == pytest.approx(4 * 0.033)
 
 
+@pytest.mark.slow
 def test_an_mp4_or_what_to_install(tmp_path, view):
     scene = make_scene("tablecloth", resolution=16)
     running, recording, seen = RunningScene(scene, scene.simulate(threads=1)), Recording(), []

@@ -56,6 +56,7 @@ def in_client(viewer, work, patience=PATIENCE, **options):
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_client_gets_hello_state_scene_and_frames(viewer):
     seen, others = in_client(viewer, lambda socket: frames(socket, 5))
     assert [message["type"] for message in others[:2]] == ["hello", "state"]
@@ -92,6 +93,7 @@ async def received(socket, wanted):
     return seen
 
 
+@pytest.mark.slow
 def test_without_credit_there_is_no_second_frame(viewer):
     async def work(socket):
         seen = await received(socket, lambda message: message["type"] == "frame")
@@ -104,6 +106,7 @@ def test_without_credit_there_is_no_second_frame(viewer):
     assert [message["type"] for message in in_client(viewer, work)].count("frame") == 1
 
 
+@pytest.mark.slow
 def test_the_newest_frame_wins(viewer):
     async def work(socket):
         first = (await received(socket, lambda message: message["type"] == "frame"))[-1]["frame"]
@@ -173,6 +176,7 @@ def test_files_need_the_token(viewer):
     assert get(viewer, f"/files/other.mp4?token={viewer.gate.token}")[0] == 404
 
 
+@pytest.mark.slow
 def test_an_oversized_message_closes_its_own_socket_only(viewer):
     async def run():
         async with connect(address(viewer), max_size=None) as good, connect(address(viewer), max_size=None) as bad:
@@ -183,6 +187,7 @@ def test_an_oversized_message_closes_its_own_socket_only(viewer):
     assert len(asyncio.run(run())[0]) == 5
 
 
+@pytest.mark.slow
 def test_a_flood_closes_its_own_socket_only(viewer):
     async def run():
         async with connect(address(viewer), max_size=None) as good, connect(address(viewer), max_size=None) as bad:
@@ -205,6 +210,7 @@ def test_too_many_clients(viewer, monkeypatch):
     assert asyncio.run(run()) == 1013
 
 
+@pytest.mark.slow
 def test_faults_are_answered_and_then_end_the_talk(viewer):
     async def work(socket):
         with suppress(ConnectionClosed):
@@ -217,6 +223,7 @@ def test_faults_are_answered_and_then_end_the_talk(viewer):
     until(lambda: not viewer.server.clients)
 
 
+@pytest.mark.slow
 def test_a_change_reaches_everybody(viewer):
     async def run():
         async with connect(address(viewer), max_size=None) as one, connect(address(viewer), max_size=None) as two:
@@ -231,6 +238,7 @@ def test_a_change_reaches_everybody(viewer):
     assert viewer.session.sims[0].budget.ms == 5.0
 
 
+@pytest.mark.slow
 def test_what_a_client_held_falls_when_it_goes(viewer):
     async def work(socket):
         seen, _ = await frames(socket, 1)
@@ -250,6 +258,7 @@ def test_what_a_client_held_falls_when_it_goes(viewer):
     until(lambda: viewer.session.sims[0].grabbed == ())
 
 
+@pytest.mark.slow
 def test_the_scene_can_be_saved(viewer, tmp_path):
     async def work(socket):
         await socket.send(json.dumps({"type": "change", "budget_ms": 5.5, "stiffness": 2.0, "wind": 3.0}))
@@ -276,6 +285,7 @@ def test_the_scene_can_be_saved(viewer, tmp_path):
     assert sim.model.groups[0].weights[0] == pytest.approx(viewer.session.sims[0].model.groups[0].weights[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["npz", "gif"])
 def test_a_recording_can_be_saved(viewer, tmp_path, form):
     import numpy as np
@@ -307,6 +317,7 @@ def test_a_recording_can_be_saved(viewer, tmp_path, form):
         assert body[:4] == b"GIF8"
 
 
+@pytest.mark.slow
 def test_without_a_recording_there_is_nothing_to_save(viewer):
     async def work(socket):
         await socket.send(json.dumps({"type": "save", "what": "recording", "format": "npz"}))

@@ -26,6 +26,7 @@ def test_budget(told):
     assert told.session.settings.budget_ms == 3.0
 
 
+@pytest.mark.slow
 def test_gravity_lets_it_fall_upwards(told):
     told.change(gravity=-9.81)
     np.testing.assert_allclose(sim_of(told).gravity, [0, 9.81, 0])
@@ -35,6 +36,7 @@ def test_gravity_lets_it_fall_upwards(told):
     assert sim_of(told).positions[:, 1].mean() > 0.01
 
 
+@pytest.mark.slow
 def test_wind_blows_where_it_is_told_to(told):
     told.change(gravity=0.0, wind=10.0, wind_heading=90.0)
     np.testing.assert_allclose(sim_of(told).wind, [0, 0, -10.0], atol=1e-9)
@@ -44,6 +46,7 @@ def test_wind_blows_where_it_is_told_to(told):
     assert not sim_of(told).wind.any()
 
 
+@pytest.mark.slow
 def test_wind_moves_a_cloth_that_hangs():
     with running(Target("hanging-cloth", {"resolution": 12})) as told:
         told.frames(5)
@@ -52,6 +55,7 @@ def test_wind_moves_a_cloth_that_hangs():
         assert sim_of(told).positions[:, 2].mean() > 0.05
 
 
+@pytest.mark.slow
 def test_time_step(told):
     told.change(time_step=1 / 100)
     assert sim_of(told).time_step == pytest.approx(1 / 100)
@@ -59,6 +63,7 @@ def test_time_step(told):
     assert last.time - first.time == pytest.approx((last.number - first.number) / 100)
 
 
+@pytest.mark.slow
 def test_stiffness_multiplies_the_weights(told):
     before = [group.weights.copy() for group in sim_of(told).model.groups]
     told.change(stiffness=4.0)
@@ -69,6 +74,7 @@ def test_stiffness_multiplies_the_weights(told):
     np.testing.assert_allclose(sim_of(told).model.groups[0].weights, before[0])
 
 
+@pytest.mark.slow
 def test_relaxation():
     with running(solver="vivace") as told:
         told.change(relaxation=1.5)
@@ -82,6 +88,7 @@ def test_relaxation_of_a_solver_without_one(told):
     assert "auto has no relaxation" in told.notices()[-1]
 
 
+@pytest.mark.slow
 def test_solver_is_exchanged_while_it_runs(told):
     told.frames(5)
     told.tell(m.Change(solver="jacobi"))
@@ -91,6 +98,7 @@ def test_solver_is_exchanged_while_it_runs(told):
     assert told.session.state.busy == ""
 
 
+@pytest.mark.slow
 def test_the_simulation_goes_on_while_a_solver_is_made(told):
     """The state is that of the running simulation, not of the one in the background."""
     told.frames(30)
@@ -106,11 +114,13 @@ def test_an_unknown_solver_is_refused(told):
     assert told.session.settings.solver == "auto"
 
 
+@pytest.mark.slow
 def test_options_cannot_be_smuggled_in(told):
     told.change(solver="vivace:omega=1.5")
     assert "unknown solver" in told.notices()[-1]
 
 
+@pytest.mark.slow
 def test_compare_runs_two_on_the_same_input(told):
     told.frames(5)
     told.tell(m.Change(compare="jacobi"))
@@ -128,6 +138,7 @@ def test_compare_runs_two_on_the_same_input(told):
     assert len(told.frames(2).views) == 1
 
 
+@pytest.mark.slow
 def test_a_comparison_starts_where_the_first_is(told):
     told.frames(20)
     told.tell(m.Change(compare="vivace", paused=True))
@@ -137,6 +148,7 @@ def test_a_comparison_starts_where_the_first_is(told):
     np.testing.assert_array_equal(a.velocities, b.velocities)
 
 
+@pytest.mark.slow
 def test_pause_and_single_steps(told):
     told.frames(2)
     told.change(paused=True)
@@ -152,6 +164,7 @@ def test_pause_and_single_steps(told):
     told.frames(2)
 
 
+@pytest.mark.slow
 def test_reset(told):
     start = sim_of(told).positions
     told.frames(15)
@@ -162,6 +175,7 @@ def test_reset(told):
     assert np.abs(sim_of(told).positions - start).max() < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("colour_by", m.ColourBy.__args__)
 def test_colour_by(told, colour_by):
     told.frames(2)
@@ -178,6 +192,7 @@ def test_colour_by_is_seen_while_paused(told):
     assert told.session.newest.settings.colour_by == "strain"
 
 
+@pytest.mark.slow
 def test_another_scene(told):
     told.tell(m.LoadScene("bar"))
     until(lambda: told.session.scene.name == "bar")
@@ -202,6 +217,7 @@ def pull(told, vertex, target, pointer=0, client="1"):
     told.tell(m.Grab(pointer, vertex, list(target), scene, told.order()), client)
 
 
+@pytest.mark.slow
 def test_a_grabbed_vertex_goes_where_it_is_pulled(told):
     told.frames(3)
     pull(told, HALF_CLOTH, [0.1, 0.4, 0.1])
@@ -215,6 +231,7 @@ def test_a_grabbed_vertex_goes_where_it_is_pulled(told):
     assert sim_of(told).grabbed == ()
 
 
+@pytest.mark.slow
 def test_release_keeps_the_velocity(told):
     told.change(gravity=0.0, time_step=1 / 60)
     told.frames(2)
@@ -227,6 +244,7 @@ def test_release_keeps_the_velocity(told):
     assert sim_of(told).velocities[HALF_CLOTH, 1] > 0.2
 
 
+@pytest.mark.slow
 def test_a_patch_moves_as_a_whole(told):
     told.change(grab_radius=0.2)
     told.frames(2)
@@ -255,6 +273,7 @@ def test_two_pointers_and_two_clients(told):
     assert sim_of(told).grabbed == (140,)
 
 
+@pytest.mark.slow
 def test_orders_out_of_order_are_ignored(told):
     told.frames(1)
     scene = told.session.newest.backdrop.number
@@ -276,6 +295,7 @@ def test_there_is_no_such_vertex(told):
     assert "no vertex 10000" in told.notices()[-1]
 
 
+@pytest.mark.slow
 def test_nothing_explodes_when_it_is_flung(told):
     """A vertex dragged 10 m to and fro in single frames."""
     told.frames(2)
@@ -292,6 +312,7 @@ def test_nothing_explodes_when_it_is_flung(told):
 # --- trouble ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_solver_that_loses_the_simulation_is_replaced():
     with running(solver="pbd-vivace:plain=True") as told:
         until(lambda: told.session.settings.solver == "auto")
@@ -300,6 +321,7 @@ def test_a_solver_that_loses_the_simulation_is_replaced():
         assert np.isfinite(sim_of(told).positions).all()
 
 
+@pytest.mark.slow
 def test_a_solver_that_cannot_touch_is_replaced():
     with running(Target("s0", {"scale": 0.01})) as told:
         told.tell(m.Change(solver="direct"))
@@ -308,6 +330,7 @@ def test_a_solver_that_cannot_touch_is_replaced():
         assert told.session.settings.solver in ("auto", "pbd-coloured")
 
 
+@pytest.mark.slow
 def test_the_first_step_is_announced(told):
     """It may have to compile for half a minute."""
     assert "compiled" in Session(SMALL, threads=1).state.busy
@@ -316,6 +339,7 @@ def test_the_first_step_is_announced(told):
     until(lambda: any(isinstance(message, m.State) and message.busy == "" for message, _ in told.said))
 
 
+@pytest.mark.slow
 def test_no_watchers_no_work(told):
     told.frames(2)
     told.session.watchers = 0
@@ -328,6 +352,7 @@ def test_no_watchers_no_work(told):
     told.frames(2)
 
 
+@pytest.mark.slow
 def test_a_simulation_of_ones_own_is_shown_as_it_is():
     model = vv.Model.of(vv.mesh.cloth(8, 8)).pin("top")
     sim = vv.Simulation(model, solver="vivace:omega=1.7,refresh=2", budget=vv.Budget(iterations=5), threads=1)

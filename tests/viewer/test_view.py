@@ -32,6 +32,7 @@ def cloth():
     return vv.Simulation(model, solver="vivace", budget=vv.Budget(iterations=5), threads=1)
 
 
+@pytest.mark.slow
 def test_a_simulation_of_ones_own(page):
     sim = cloth()
     viewer = sim.view(browser=False, port=0)
@@ -72,6 +73,7 @@ def test_outside_notebooks_the_browser_opens(page, monkeypatch):
     assert opened == [viewer.url]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["obj", "toml"])
 def test_files(tmp_path, kind):
     mesh = tmp_path / "cube.obj"
@@ -121,6 +123,7 @@ def test_addresses_of_other_hosts(page):
     assert viewer.gate.why_not("/", "cluster-7:8008", None, key=False) == ""
 
 
+@pytest.mark.slow
 @needs_page
 def test_from_the_shell():
     command = [
@@ -145,6 +148,7 @@ def test_from_the_shell():
         process.kill()
 
 
+@pytest.mark.slow
 def test_an_unknown_scene_suggests_the_nearest():
     command = [sys.executable, "-m", "vivace", "view", "tableclot", "--no-browser"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -152,6 +156,7 @@ def test_an_unknown_scene_suggests_the_nearest():
     assert "tablecloth" in done.stderr
 
 
+@pytest.mark.slow
 def test_precision_of_the_wire(page):
     from vivace.viewer.frames import frame_message
     from vivace.viewer.packing import unpack

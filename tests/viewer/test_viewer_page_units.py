@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 
 from vivace.viewer.packing import pack, unpack
 
@@ -10,6 +11,7 @@ from .node import run_npm
 from .packed_examples import TARGET, examples, messages
 
 
+@pytest.mark.slow
 def test_the_pages_own_tests():
     done = run_npm("test")
     assert done.returncode == 0, done.stdout

@@ -326,6 +326,7 @@ def spelt(begin, end, iteration, out: "longs", at: "ints.address", step: "count"
         out[i] = step * int_at(at, i)
 
 
+@pytest.mark.slow
 def test_kinds_may_be_strings():
     """out_i = step at_i; and they are checked like any other."""
     assert spelt.kinds == {"out": longs, "at": ints.address, "step": count}

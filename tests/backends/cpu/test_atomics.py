@@ -95,6 +95,7 @@ def test_no_addition_is_lost(value):
     assert all((np.diff(own // value) > 0).all() for own in before)
 
 
+@pytest.mark.slow
 def test_a_claim_is_exclusive():
     """Of all threads that want slot k in a turn, one gets it."""
     turns, slots = 20, 500
@@ -105,6 +106,7 @@ def test_a_claim_is_exclusive():
     np.testing.assert_array_equal(counters, turns)
 
 
+@pytest.mark.slow
 def test_a_claim_that_fails_changes_nothing():
     counters = np.array([4, 5, 6])
     assert not _one_claim(counters, 1, 4, 9)
@@ -113,6 +115,7 @@ def test_a_claim_that_fails_changes_nothing():
     assert counters.tolist() == [4, 9, 6]
 
 
+@pytest.mark.slow
 def test_what_was_written_before_a_store_is_seen_after_its_load():
     data, heard, counters = np.zeros(5000), np.zeros(5000), np.zeros(16, np.int64)
     _say(counters, data[:0])
@@ -121,6 +124,7 @@ def test_what_was_written_before_a_store_is_seen_after_its_load():
     np.testing.assert_array_equal(heard, 3.0 * np.arange(5000) + 1.0)
 
 
+@pytest.mark.slow
 def test_the_clock_does_not_go_back():
     """And it is the clock that Python sets deadlines with."""
     _times(np.zeros(1, np.int64))

@@ -199,6 +199,7 @@ def test_non_contiguous_arrays_are_refused():
         Plan([step_forward.over(0, 10, a=strided)], 1)
 
 
+@pytest.mark.slow
 def test_a_plan_keeps_its_arrays():
     """Tables hold addresses: the arrays must outlive whoever made them."""
     plan, (visits, chunk, when) = visits_plan(500, 2)

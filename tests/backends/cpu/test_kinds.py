@@ -16,6 +16,7 @@ def read_numbers(begin, end, iteration, f: scalar, d: double, c: count, w: words
     w[1] = w[0] + w[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [0, 3])
 def test_numbers_are_first_elements(more):
     """scalar, double and count give element 0, in full precision, of arrays of any length from one on."""
@@ -35,6 +36,7 @@ def drift(begin, end, iteration, q: doubles, rate: scalar):
         q[i] += rate
 
 
+@pytest.mark.slow
 def test_a_number_may_change_between_runs():
     """Tables hold addresses: what the array holds when a plan runs is what counts."""
     q, rate = np.arange(5.0), np.zeros(1, np.float32)
@@ -57,6 +59,7 @@ def read_addresses(
     put_long(k, 2, -(2**40))
 
 
+@pytest.mark.slow
 def test_addresses_are_those_of_the_arrays():
     """Elements are read and written there; row_at counts in rows."""
     kinds = {"r": np.float32, "f": np.float32, "d": np.float64, "i": np.int32, "k": np.int64}
@@ -78,6 +81,7 @@ def read_spans(begin, end, iteration, r: rows.span, i: ints.span, none: doubles.
     out[4] = none[1]
 
 
+@pytest.mark.slow
 def test_spans_are_addresses_and_numbers_of_elements():
     """Of rows too it is the elements that are counted."""
     r, i, out = np.zeros((3, 4), np.float32), np.zeros((2, 5), np.int32), np.full(5, -1, np.int64)

@@ -97,6 +97,7 @@ def data(request):
     return a, b, rng.standard_normal(COUNT).astype(np.float32)
 
 
+@pytest.mark.slow
 def test_arithmetic_is_that_of_float32(data):
     """x ∘ y lane by lane, with a float32 on either side spread over the lanes: one rounding, so equality."""
     a, b, s = data
@@ -109,6 +110,7 @@ def test_arithmetic_is_that_of_float32(data):
         assert np.array_equal(out[number], value), f"operation {number}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint8])
 def test_loads_stores_and_lanes_move_values_unchanged(data, kind):
     """load4(a, k) is row k, load4_flat(v, k) is v[k:k+4], at(v, k) is v[k], whatever the integer type of k."""
@@ -125,6 +127,7 @@ def test_loads_stores_and_lanes_move_values_unchanged(data, kind):
     assert np.array_equal(picked, a[w])
 
 
+@pytest.mark.slow
 def test_reductions(data):
     """a · b over four lanes and |a|² over three: at most four roundings u = eps/2 of the sum of sizes."""
     a, b, _ = data
@@ -139,6 +142,7 @@ def test_reductions(data):
     assert np.array_equal(columns[:n].reshape(-1, 4, 4), np.swapaxes(blocks, 1, 2))
 
 
+@pytest.mark.slow
 def test_any_greater_is_true_where_comparison_fails():
     """any(not a <= b): larger in a lane, or not a number in a lane; equality and smaller are False."""
     rng = np.random.default_rng(3)
@@ -173,6 +177,7 @@ def _rotated(a, out):
         store4(out, i, yzx4(load4(a, i)))
 
 
+@pytest.mark.slow
 def test_yzx4():
     a = np.arange(12, dtype=np.float32).reshape(3, 4)
     out = np.zeros_like(a)

@@ -25,6 +25,7 @@ def of_rows(q, numbers, out):
     store4(out, 2, out2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_vectors(dtype):
     """a·b, a x b, a + b and 0.1 a in each precision, compiled and not; a row's fourth lane says nothing."""
@@ -52,6 +53,7 @@ def of_fours(numbers, other, out):
     store4_flat(out, 8, root(load4_flat(other, 0)))
 
 
+@pytest.mark.slow
 def test_numbers():
     """The larger of each, and roots: of four at once, of one, compiled and not."""
     numbers, other = np.float32([1, -2, 5, 0]), np.float32([2, 0.25, 9, 0])

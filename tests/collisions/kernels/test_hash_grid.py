@@ -37,6 +37,7 @@ def keys(pairs: np.ndarray) -> np.ndarray:
     return pairs[:, 0].astype(np.int64) * 2**32 + pairs[:, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 50, 5))
 def test_no_pair_of_boxes_missed_and_none_twice(first):
     for seed in range(first, first + 5):
@@ -56,6 +57,7 @@ def test_no_pair_of_boxes_missed_and_none_twice(first):
         assert np.isin(between, keys(wide)).all()
 
 
+@pytest.mark.slow
 def test_boxes_in_one_cell_and_in_a_line():
     """All boxes alike, more of them than a walk collects at a time; and boxes so far apart that the torus wraps."""
     n = SCRATCH + 300

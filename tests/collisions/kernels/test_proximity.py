@@ -76,6 +76,7 @@ def relative(x: np.ndarray) -> tuple[float, ...]:
     return tuple((x[1:] - x[0]).reshape(-1).tolist())
 
 
+@pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("seed", range(3))
 def test_closest_points(is_edges, seed):
@@ -141,6 +142,7 @@ def least_distance(is_edges: bool, x: tuple, d: tuple, looks: int = 2000) -> flo
     )
 
 
+@pytest.mark.slow
 @KINDS
 def test_nothing_is_missed(is_edges):
     """NONE: the least distance on the way is at least the reach. Otherwise: it is at most (1 + GRAZE) reach.
@@ -194,6 +196,7 @@ def test_distance_is_lipschitz():
             assert abs(a - b) <= fastest(is_edges, tuple(d.tolist())) * abs(t1 - t0) + 1e-12
 
 
+@pytest.mark.slow
 def test_a_vertex_shot_through_a_triangle():
     """From 10 above to 10 below in one step: found where it crosses the plane, with the normal towards its start."""
     x = (-1.0, -10.0, -1.0, 1.0, -10.0, -1.0, 0.0, -10.0, 2.0)  # the triangle lies 10 below the vertex

@@ -188,6 +188,7 @@ def test_closest_points_of_the_twin(seed):
     assert (all_ <= distances(p, corners) + 0.03 * np.ptp(corners, axis=1).max(axis=1)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_at_rest(seed):
     """What is within reach, once each: n = z/|z|, coefficients 1 and -shares, gaps at most 0.9 of those at rest."""
@@ -214,6 +215,7 @@ def test_at_rest(seed):
     assert left_open < 0.02 * len(sheets.pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed", [0.01, 0.1, 0.5])
 @pytest.mark.parametrize("seed", range(2))
 def test_on_the_way(seed, speed):
@@ -257,6 +259,7 @@ def test_on_the_way(seed, speed):
     assert kinds["on the way"] > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed", [0.0, 0.5])
 def test_a_check_asks_for_every_pair(speed):
     """With EVERY set, borders count for each triangle, and the gap's place says whether the pair may have touched."""

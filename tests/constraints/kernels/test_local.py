@@ -109,6 +109,7 @@ def share_size(table, k, r, gain):
     return weights[:, None, None] * np.einsum("mrk,mrc->mkc", np.abs(operator), mixed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_local_pass_is_the_twin(k):
     """Share of corner k: w Σ_r A_rk p_r with p = project(A q); 2 k + 6 roundings of the terms' sizes."""
@@ -125,6 +126,7 @@ def test_local_pass_is_the_twin(k):
         assert np.array_equal(run_local(kernel, table, threads), found)
 
 
+@pytest.mark.slow
 def test_project_pass_is_float64():
     """project over whole arrays, in double precision."""
     rng = np.random.default_rng(1)
@@ -184,6 +186,7 @@ def test_gather():
         assert (np.abs(base[i] - terms.sum(axis=0)) <= len(terms) * EPS32 * np.abs(terms).sum(axis=0)).all()
 
 
+@pytest.mark.slow
 def test_a_constraint_from_a_file(on_disk):
     """It registers, measures, projects, and its local pass agrees with the twin."""
     kind = on_disk("rope-of-a-test", 1.0)
@@ -203,6 +206,7 @@ def test_a_constraint_from_a_file(on_disk):
     forget(kernel)
 
 
+@pytest.mark.slow
 def test_machine_code_is_cached_under_a_name_of_its_own(on_disk):
     """The name is a digest: compiled once, found again, and different for another file or other numbers."""
     kind = on_disk("rope-of-a-test", 1.0)
@@ -221,6 +225,7 @@ def test_machine_code_is_cached_under_a_name_of_its_own(on_disk):
     forget(first)
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_not_served_from_the_cache(on_disk):
     """Same file, same function, another factor: the shares scale with it."""
     table = random_table(2, 1, 1)
@@ -259,6 +264,7 @@ def project(z, parameters, p):
     return scope["project"]
 
 
+@pytest.mark.slow
 def test_two_projections_from_one_factory_do_not_share_machine_code():
     """p = factor z for the factor each was made with."""
     z, found = np.ones((1, 1, 3)), []
@@ -269,6 +275,7 @@ def test_two_projections_from_one_factory_do_not_share_machine_code():
     assert found == [2.0, 3.0]
 
 
+@pytest.mark.slow
 def test_two_projections_typed_at_a_prompt_do_not_share_machine_code():
     """sin and cos differ in a name only, not in byte code or constants."""
     z, found = np.ones((1, 1, 3)), []

@@ -175,6 +175,7 @@ def test_unimodular_is_stationary_for_inverted_and_collapsed_shapes(sigma):
         assert off_the_normal(f) <= STOP
 
 
+@pytest.mark.slow
 def test_unimodular_is_as_near_as_the_best_that_an_optimiser_finds():
     """min ‖G - F‖² with det G = 1, over all nine entries, by sequential quadratic programming."""
     for f in WELL_POSED[:10]:
@@ -236,6 +237,7 @@ def tables(layout):
     return tuple(arrays[name] for name in ("vertices", "operator", "weights", "slots", "q", "out"))
 
 
+@pytest.mark.slow
 def test_local_rotations_give_the_nearest_rotation(passed):
     """Shares are w Aᵀ Rᵀ with R the rotation nearest to F, to float32 rounding.
 

@@ -46,6 +46,7 @@ def test_four_at_once_agree_with_one_at_a_time(amplitude):
         assert np.abs(shares[slots[t], :3] - expected).max() <= bound
 
 
+@pytest.mark.slow
 def test_determinant_is_one():
     """det G = 1 to float32 for moderate strains, G read back from the shares by least squares."""
     layout, phase = volume_phase()
@@ -71,6 +72,7 @@ def test_threads_change_nothing():
         np.testing.assert_array_equal(other, results[0])
 
 
+@pytest.mark.slow
 def test_copysign():
     """|a| with the sign of b, zeros and infinities included."""
     a = np.array([[1.0, -2.0, 0.0, -np.inf]], np.float32)

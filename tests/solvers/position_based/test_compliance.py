@@ -59,6 +59,7 @@ def hanging(solver, springs, iterations):
     return -float(sim.positions[-1, 1]) - 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["pbd", "pbd-coloured", "pbd-vivace"])
 def test_compliance_depends_on_neither_iterations_nor_resolution(solver):
     """A rope of weight ρ g L stretches by ρ g L²/(2 EA), whatever its springs; each has (weight below) / (EA/l)."""
@@ -67,6 +68,7 @@ def test_compliance_depends_on_neither_iterations_nor_resolution(solver):
         assert hanging(solver, springs, iterations) == pytest.approx(expected, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_stiffness_depends_on_both():
     """κ = 0.5: more iterations are a stiffer rope, more springs a softer one."""
     few, many = hanging("pbd:stiffness=0.5", 10, 5), hanging("pbd:stiffness=0.5", 10, 40)
@@ -74,6 +76,7 @@ def test_stiffness_depends_on_both():
     assert hanging("pbd:stiffness=0.5", 20, 5) > 1.5 * few
 
 
+@pytest.mark.slow
 def test_the_springs_of_a_rope_carry_what_hangs_below():
     """k (|x_i - x_(i+1)| - l) = g Σ_(j>i) m_j for every spring."""
     model = rope(8, stiffness=20.0, air=3.0).pin([0])

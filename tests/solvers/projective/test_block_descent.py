@@ -49,6 +49,7 @@ def check_descent(solver, system, frame, sweeps):
     assert energy < first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENERGY_SCENES)
 def test_energy_never_rises(name):
     """In mid-motion and from wild states, over every named scene."""
@@ -60,6 +61,7 @@ def test_energy_never_rises(name):
         check_descent(prepared(system), system, frame, 5)
 
 
+@pytest.mark.slow
 def test_plain_newton_would_rise():
     """The test above can tell: there are steps in which an undamped Newton sweep, taken as it is, raises ε."""
     scene = small_scene("tablecloth")
@@ -85,6 +87,7 @@ def test_plain_newton_would_rise():
     assert max(np.diff(energies)) > 0.01 * energies[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_reaches_the_reference_minimum(name):
     """ε(q) - ε(q*) <= Σ Y_ii δ²/(θ λ): what rounding can raise in a sweep, over the rate of the slowest mode.
@@ -132,6 +135,7 @@ def test_full_damping_is_gauss_seidel():
 REDUCED = {"tablecloth": 16, "armadillo": 16, "bar": 3, "flattened-body": 16}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sweeps", [1, 2, 5, 40])
 @pytest.mark.parametrize("name", list(REDUCED))
 def test_any_number_of_sweeps_is_stable(name, sweeps):
@@ -140,6 +144,7 @@ def test_any_number_of_sweeps_is_stable(name, sweeps):
     check_bounded(sim, 300 if sweeps < 40 else 100, calms=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tablecloth", "armadillo"])
 def test_threads_do_not_change_a_bit(name):
     scene = make_scene(name, resolution=40 if name == "tablecloth" else 20)
@@ -152,6 +157,7 @@ def test_threads_do_not_change_a_bit(name):
     assert ends[0] == ends[1]
 
 
+@pytest.mark.slow
 def test_degenerate_states_stay_finite():
     """All vertices at one point, on one line, and 1e4 m/s in all directions."""
     for name in ("tablecloth", "cube", "armadillo"):

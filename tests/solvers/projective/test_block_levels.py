@@ -69,6 +69,7 @@ def test_hessian_of_tetrahedra_at_rest(kind):
     np.testing.assert_allclose(fine_matrix(solver), exact, rtol=0, atol=1e-5 * largest(exact))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tablecloth", "bar", "armadillo"])
 def test_coarse_matrices_are_galerkins(name):
     """Level by level PᵀHP, with pins outside of all aggregates and inside."""

@@ -121,6 +121,7 @@ def liveliest(scene, solver, iterations, frames=60) -> float:
     return max(found) if np.isfinite(found).all() else np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("iterations", [5, 12, 30])
 @pytest.mark.parametrize("name", ["tablecloth", "bar"])
 def test_a_fixed_rho_explodes_where_the_automatic_does_not(name, iterations):
@@ -167,6 +168,7 @@ def overshooting(system, watch):
     return solver
 
 
+@pytest.mark.slow
 def test_watching_goes_back_to_the_best_iterate_where_the_plain_method_diverges():
     """ρ is given up first, then the length of the corrections; nothing ends above the start, and progress goes on."""
     system, frame = moving_frame(small_scene("tablecloth"), frames=8)
@@ -192,6 +194,7 @@ def test_a_report_tells_of_restarts():
 # --- who finds it ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", ["jacobi", "gauss-seidel", "multigrid"])
 @pytest.mark.parametrize("name", ["tablecloth", "bar"])
 def test_the_tuned_rho_beats_none(name, inner):
@@ -231,6 +234,7 @@ def test_tuning_leaves_the_solver_as_it_was():
     np.testing.assert_array_equal(sim.positions, fresh.positions)
 
 
+@pytest.mark.slow
 def test_threads_find_the_same_rho():
     scene = make_scene("tablecloth", resolution=25)
     found = []
@@ -241,6 +245,7 @@ def test_threads_find_the_same_rho():
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_hierarchy_from_the_background_does_not_lose_the_rho():
     """The plan is laid out anew when the hierarchy is there; and ρ is that of cycles, not of sweeps."""
     scene = small_scene("tablecloth")

@@ -55,6 +55,7 @@ def test_levels_follow_pins_that_come_and_go(name):
         np.testing.assert_allclose(dense(level), old, rtol=0, atol=1e-11 * np.abs(old).max())
 
 
+@pytest.mark.slow
 def test_seeds_are_reproducible_and_the_global_generator_is_left_alone():
     """PyAMG draws start vectors from NumPy's global generator: neither may its state count, nor change."""
     matrix = body_system(9).matrix

@@ -53,6 +53,7 @@ def test_energy_falls_from_rough_states(name, rough):
     assert later[-1] <= min(later[:3]) * (1 + 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tablecloth", "hanging-cloth", "bar", "cube"])
 def test_it_converges_to_newtons_minimum(name):
     """Positions, not only the energy: within a hundredth of what the step moves from its prediction (RMS).
@@ -70,6 +71,7 @@ def test_it_converges_to_newtons_minimum(name):
     assert away <= 1e-2 * np.sqrt(np.mean((frame.s - minimum) ** 2)) + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tablecloth", "bar"])
 def test_the_same_bits_on_one_and_two_threads(name):
     found = []
@@ -82,6 +84,7 @@ def test_the_same_bits_on_one_and_two_threads(name):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_one_round_turns_a_cloth_where_projective_dynamics_hovers():
     """Let go from the horizontal and held at two corners: two rounds a step follow Newton's motion, L-BFGS does not."""
     scene = make_scene("tablecloth", resolution=12)
@@ -103,6 +106,7 @@ def test_one_round_turns_a_cloth_where_projective_dynamics_hovers():
 # --- several bodies, pins that come and go, harsh settings ------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_free_body_far_away_does_not_change_anothers_motion():
     """Each has a lattice of its own; products over all of it and other coarse levels change what few rounds leave."""
     sheet = mesh.cloth(12, 12, plane="horizontal")
@@ -123,6 +127,7 @@ def test_a_free_body_far_away_does_not_change_anothers_motion():
     np.testing.assert_allclose(both.velocities[n:, 1], 3.0 - 9.81 * both.time, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_every_body_moves_and_stays_whole(body):
     """Ten frames of each: finite, and energy below the start's in the last part of every frame."""
     model, _ = body
@@ -134,6 +139,7 @@ def test_every_body_moves_and_stays_whole(body):
         assert report.energy <= start + 1e-6 * abs(start) + 1e-9
 
 
+@pytest.mark.slow
 def test_two_sheets_at_the_same_place():
     """Each vertex twice, welded in pairs: one lattice for both, and they move as one sheet of twice the stiffness."""
     sheet = mesh.cloth(12, 12, plane="horizontal")
@@ -152,6 +158,7 @@ def test_two_sheets_at_the_same_place():
     assert np.abs(both[:n] - one).max() < 0.05 * np.abs(one - sheet.vertices).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tablecloth", "bar"])
 def test_pins_that_come_and_go(name):
     """Grabbed and let go, one and many, moved between: held within what the pin gives way, and free again after."""
@@ -179,6 +186,7 @@ def kinetic(sim: Simulation) -> float:
     return 0.5 * float(sim.model.masses @ (sim.velocities.astype(np.float64) ** 2).sum(axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("iterations", [1, 3])
 @pytest.mark.parametrize("h", [1 / 60, 1.0])
 @pytest.mark.parametrize("stiffness", [1e2, 1e4, 1e6])
@@ -215,6 +223,7 @@ def test_what_it_cut_back_is_said():
     assert 0 < int(note.split()[0]) <= 100
 
 
+@pytest.mark.slow
 def test_a_model_of_constraints_across_the_lattice_is_dense():
     """A spring from end to end couples far slabs: fewer nodes, one matrix, and the step still lowers the energy."""
     model = Model.of(mesh.cloth(40, 8, 4.0, 0.7), Cloth(bend=0.0)).pin([0])

@@ -139,6 +139,7 @@ def test_the_matrix_of_springs_lies_above_the_exact_one_and_not_far(name, amount
     assert ratios[-1] <= (10.0 if shell else 2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cube", "bar"])
 def test_the_matrix_of_tetrahedra_is_positive_and_near_the_exact_one_at_rest(name):
     """At rest linear elasticity is the Hessian, but a few of a cell's tetrahedra stand for all of them."""

@@ -33,6 +33,7 @@ def test_a_cycle_is_symmetric_positive_and_contracts(name, coarsening):
     assert values[-1] <= 1 + 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "resolutions"), [("cloth", (10, 45)), ("body", (5, 13))])
 def test_convergence_does_not_depend_on_resolution(name, resolutions):
     """A cycle leaves at most 0.6 of any mode at either size; a forward and a backward sweep leave more and more."""
@@ -47,6 +48,7 @@ def test_convergence_does_not_depend_on_resolution(name, resolutions):
     assert swept[1] > swept[0] > 0.8
 
 
+@pytest.mark.slow
 def test_several_cycles_are_powers():
     """I - H₃Y = (I - HY)³; 0 means two where projecting is most of the work, as with tetrahedra, and one elsewhere."""
     system = body_system(5)
@@ -127,6 +129,7 @@ def test_unusual_bodies_get_finite_steps_that_descend(name, solver):
         assert report.energy <= first + rounding(sim.system, report.frame)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(UNUSUAL))
 def test_on_unusual_bodies_a_cycle_is_worth_an_exact_correction(name):
     """After k of either, what is left to gain is the same within a fifth: alone, and under L-BFGS."""
@@ -283,6 +286,7 @@ def test_a_cycle_that_raises_the_energy_is_left_out(solver, factor):
 # --- reproducible ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["multigrid", "lbfgs(multigrid:cycles=2)"])
 def test_threads_do_not_change_a_bit_while_pins_change(solver):
     scene = make_scene("tablecloth", resolution=40)
@@ -296,6 +300,7 @@ def test_threads_do_not_change_a_bit_while_pins_change(solver):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coarsening", list(COARSENINGS))
 def test_cycles_alone_reach_the_minimum(coarsening):
     """Of a step of cloth in mid-motion, to a thousandth of what there is to gain."""

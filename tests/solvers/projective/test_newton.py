@@ -45,6 +45,7 @@ def problem(request):
     return moving_frame(small_scene(request.param))
 
 
+@pytest.mark.slow
 def test_reaches_the_lowest_energy(problem):
     """ε(newton) <= ε(minimise) on every scene; and the gradient has vanished next to the first guess's."""
     system, frame = problem
@@ -68,6 +69,7 @@ def test_reaches_the_lowest_energy(problem):
         assert relative_error(system, frame, other, reference) == pytest.approx(error, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_energy_never_rises(problem):
     system, frame = problem
     solver = make_solver("newton")
@@ -110,6 +112,7 @@ def taut(name):
     return Model.of(body, Solid(youngs_modulus=1e4)).pin([0]), 1.3 * body.vertices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cloth", "body"])
 def test_convergence_is_quadratic(name):
     """‖∇ε‖ that the iterations meet falls as r_(k+1) ∝ r_k²: its logarithm by twice as much every time, 1.7 at least.
@@ -143,6 +146,7 @@ def valued(name):
     return system, system.frame(x, v, np.broadcast_to(model.gravity, x.shape), model.targets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dihedral", "volume", "both"])
 def test_constraints_by_value_end_at_the_minimum(name):
     """Where L-BFGS, which is told no second derivatives but once at its start, ends too; in as few iterations as ever.
@@ -166,6 +170,7 @@ def test_constraints_by_value_end_at_the_minimum(name):
     np.testing.assert_allclose(q, near.q, rtol=0, atol=1e-9 * first / system.inertia.min() + 1e-9)
 
 
+@pytest.mark.slow
 def test_without_their_hessian_it_would_take_longer(monkeypatch):
     """The same steps with a Hessian that does not know volumes: after ten the gradient is a thousand times as large."""
     system, frame = valued("volume")
@@ -194,6 +199,7 @@ class Stretch:
         return size - parameters[0]
 
 
+@pytest.mark.slow
 def test_convergence_with_values_is_quadratic(monkeypatch):
     """As with springs, because the whole second derivative is there, and positive: not ∇C ∇Cᵀ alone."""
     monkeypatch.setattr(CONSTRAINTS, "_things", dict(CONSTRAINTS))
@@ -211,6 +217,7 @@ def test_convergence_with_values_is_quadratic(monkeypatch):
     assert falls[-1] >= 1.7 * falls[-2]
 
 
+@pytest.mark.slow
 def test_float32_hand_over_costs_float32():
     """start and constant in float32 move the result by no more than they round: δ of a sweep, contracted by Y⁻¹ D."""
     system, frame = moving_frame(make_scene("cube", resolution=4))
@@ -245,6 +252,7 @@ STATES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", list(STATES))
 @pytest.mark.parametrize("name", ["cube", "tablecloth"])
 @pytest.mark.parametrize("iterations", [1, 8])
@@ -260,6 +268,7 @@ def test_bad_states_stay_finite_and_descend(name, state, iterations):
         assert report.energy <= start * (1 + 64 * U)
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_a_bit():
     scene = small_scene("bar")
     runs = []

@@ -15,6 +15,7 @@ from vivace.solvers import Deadline, make_solver
 # --- directions -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tablecloth", "armadillo"])
 def test_conjugate_gradients_find_newtons_direction(name):
     """|d - d*| in the norm of the solver's own H, d* = H⁻¹ r: below a tenth of a per cent after 40 iterations."""
@@ -36,6 +37,7 @@ def test_conjugate_gradients_find_newtons_direction(name):
     assert errors[2] < 2e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENERGY_SCENES)
 def test_converges_to_newtons_minimum(name):
     """What is left of the energy that newton gains from the same start is rounding of float32 positions.
@@ -55,6 +57,7 @@ def test_converges_to_newtons_minimum(name):
     assert system.energy(q, frame) <= best + 1e-4 * (first - best) + rounding
 
 
+@pytest.mark.slow
 def test_fewer_iterations_than_the_matrix_of_projective_dynamics_needs():
     """Six iterations come nearer to the minimum than sixty of L-BFGS over multigrid, where everything has to turn."""
     system = System(make_scene("tablecloth", resolution=30).model, H)
@@ -81,6 +84,7 @@ def energy_noise(system, frame, q):
     return float(np.sum(pull * shift + system.diagonal * shift**2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [1 / 120, 0.033, 1.0])
 @pytest.mark.parametrize("name", ENERGY_SCENES)
 def test_energy_never_rises(name, h):
@@ -124,6 +128,7 @@ def cloths():
     return Model.of(mesh.join([one, two]), Cloth()).pin([0, 8])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -150,6 +155,7 @@ def test_any_body(model):
         np.testing.assert_allclose(paths[0].mean(axis=0), expected.mean(axis=0), rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stretch", "near"), [(1e2, 0.001), (1e3, 0.002), (1e5, 0.04), (1e6, 0.2)])
 def test_any_stiffness(stretch, near):
     """Ten frames of a falling cloth end near the converged ones (m); the stiffer, the more Newton iterations it takes:
@@ -164,6 +170,7 @@ def test_any_stiffness(stretch, near):
     assert np.sqrt(np.mean(np.sum((ends[0] - ends[1]) ** 2, axis=1))) < near
 
 
+@pytest.mark.slow
 def test_pins_that_come_and_go():
     """Nothing is laid out anew for them, and what is held goes where it is held."""
     scene = make_scene("tablecloth", resolution=20)
@@ -182,6 +189,7 @@ def test_pins_that_come_and_go():
     assert sim.solver.layout is layout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_contacts(threads):
     """A cloth that falls on a floor lies on it."""
@@ -210,6 +218,7 @@ def test_what_slides_is_not_held():
     np.testing.assert_allclose(moved[[0, 2]], [20 / 60, 10 / 60], rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tablecloth", "bar"])
 def test_threads_do_not_change_a_bit(name):
     size = {"tablecloth": 50, "bar": 8}[name]
@@ -225,6 +234,7 @@ def test_threads_do_not_change_a_bit(name):
 # --- motion -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_moves_as_converged_steps_do():
     """The tablecloth let go from the horizontal, 15 frames of 33 ms: centimetres from newton's, where L-BFGS over the
     matrix of projective dynamics is half a metre away with more iterations."""

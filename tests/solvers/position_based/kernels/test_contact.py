@@ -243,6 +243,7 @@ def test_pairs_into_slots():
         check_coulomb(pairs.impulses, pairs.planes, pairs.friction)
 
 
+@pytest.mark.slow
 def test_pairs_by_vertex():
     """Σ a_k/W move over the contacts of a vertex, with an impulse for each corner; ω of the iteration on λ's side."""
     pairs = Pairs(4)

@@ -24,6 +24,7 @@ from vivace.solvers.position_based.kernels.steps import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(MODES))
 @pytest.mark.parametrize("name", KINDS)
 def test_in_place(name, mode):
@@ -89,6 +90,7 @@ def test_into_slots(name, mode):
                 assert abs(slots[slot, 3] - (before + share * delta)) <= share * slack + EPS32 * abs(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(MODES))
 @pytest.mark.parametrize("name", KINDS)
 def test_by_vertex(name, mode):
@@ -129,6 +131,7 @@ def test_by_vertex(name, mode):
         np.testing.assert_array_equal(moved, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(MODES))
 @pytest.mark.parametrize("name", FAST)
 def test_the_written_out_form_is_the_general_one(name, mode):

@@ -234,6 +234,7 @@ def at_rest(system, q):
     return vv.Frame(q, q, q, system.model.targets)
 
 
+@pytest.mark.slow
 def test_block_of_stretched_cloth_is_the_hessian():
     """Springs longer than at rest, hinges, pins and both dampings: nothing is clamped, B = ∂²ε/∂q_i².
 

@@ -98,6 +98,7 @@ def test_nothing_ends_behind_a_wall(rough):
     assert (gap[once] >= -8 * EPS32).all()
 
 
+@pytest.mark.slow
 def test_who_touches_with_all_neighbours():
     """On a path 0 - 1 - ... - 6 that touches from 0 to 4: all but 4, whose neighbour 5 does not; in any order."""
     indptr, indices = np.array([0, 1, 3, 5, 7, 9, 11, 12]), np.array([1, 0, 2, 1, 3, 2, 4, 3, 5, 4, 6, 5])

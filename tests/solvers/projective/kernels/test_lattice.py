@@ -114,6 +114,7 @@ def test_a_part_that_cannot_be_factorised_stays_and_the_others_do_not_mind():
         np.testing.assert_array_equal(np.delete(found, range(10, 20), 0), np.delete(good, range(10, 20), 0))
 
 
+@pytest.mark.slow
 def test_what_holds_vertices_goes_to_the_nodes_around_them():
     """constant += Pᵀ diag(held) P, where the two nodes are in the same slab or the second is in the next."""
     rng = np.random.default_rng(4)
@@ -245,6 +246,7 @@ def test_planar_cells(threads):
 NO_TETS = (np.zeros((0, 4), np.int32), np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros((0, 4), np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dims", "what"),
     [(1, "springs"), (2, "springs"), (3, "springs"), (3, "tetrahedra"), (3, "volumes"), (3, "all")],
