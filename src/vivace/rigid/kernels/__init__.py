@@ -1,0 +1,1 @@
+"""Compiled functions of rigid bodies: arrays in, arrays out."""
