@@ -19,6 +19,7 @@ LAYERS = [
     ("backends",),
     ("mesh", "colouring", "constraints"),
     ("collisions",),
+    ("rigid",),
     ("terms",),
     ("model",),
     ("energy",),
