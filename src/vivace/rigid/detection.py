@@ -48,7 +48,8 @@ class BodyDetector:
             raise InputError(f"body {bad[0]} is a Plane, which cannot move; make it a Box, or not movable")
         self._planes = np.flatnonzero(planes)
         self._moving = np.flatnonzero(self.movable).astype(np.int32)
-        self._standing = np.flatnonzero(~self.movable & ~planes).astype(np.int32)
+        standing = np.flatnonzero(~self.movable & ~planes).astype(np.int32)
+        self._order = np.concatenate([self._moving, standing])
         self._most = np.where(planes, MOST, np.minimum(2 ** np.maximum(cores.dimensions, 0), MOST)).astype(np.int32)
         faces = np.diff(cores.tables["faces_at"]).max()
         self._room = np.array([cores.most_corners, faces, cores.longest_loop], np.int64)
@@ -95,25 +96,19 @@ class BodyDetector:
 
     def _pairs(self, positions: np.ndarray, arrays: dict[str, np.ndarray], threads: int) -> np.ndarray:
         """(P, 2) int32 pairs that may touch, sorted, the lower number first."""
-        count, sizes = len(positions), self.cores.sizes
-        lower, upper = np.empty((count, 3)), np.empty((count, 3))
-        boxes = {**self._bodies, **arrays, "vertices": self.cores.tables["vertices"]}
+        count, sizes, order, moving = len(positions), self.cores.sizes, self._order, self._moving
+        lower, upper = np.empty((len(order), 3)), np.empty((len(order), 3))
+        boxes = {**self._bodies, **arrays, "vertices": self.cores.tables["vertices"], "order": order}
         boxes |= {"lower": lower.ravel(), "upper": upper.ravel()}
-        _run(Phase(kernels.bounds, boxes, 0, count), threads)
-        moving, standing = self._moving, self._standing
-        found = [np.zeros((0, 2), np.int32)]
-        if len(moving) > 1:
-            own = broad_phase_pairs(lower[moving], upper[moving], None, threads)
-            found.append(moving[own] if len(moving) < count else own)
-        if len(moving) and len(standing):
-            others = lower[standing], upper[standing]
-            own = broad_phase_pairs(lower[moving], upper[moving], others, threads)
-            found.append(np.column_stack([moving[own[:, 0]], standing[own[:, 1]]]))
-        for plane in self._planes.tolist():
-            normal = arrays["rotations"][9 * plane + 1 : 9 * plane + 9 : 3]
-            limit = sizes[moving] + arrays["reaches"][moving] + arrays["reaches"][plane]
-            met = moving[(positions[moving] - positions[plane]) @ normal <= limit]
-            found.append(np.column_stack([met, np.full(len(met), plane, np.int32)]))
+        _run(Phase(kernels.bounds, boxes, 0, len(order)), threads)
+        m = len(moving)
+        turns = arrays["rotations"].reshape(count, 3, 3)
+        found = [kernels.over_planes(self._planes, moving, positions, turns, sizes, arrays["reaches"])]
+        if m > 1:
+            found.append(order[broad_phase_pairs(lower[:m], upper[:m], None, threads)])
+        if 0 < m < len(order):
+            others = lower[m:], upper[m:]
+            found.append(order[broad_phase_pairs(lower[:m], upper[:m], others, threads) + np.array([0, m], np.int32)])
         pairs = np.ascontiguousarray(np.concatenate(found))
         keep = np.zeros(len(pairs), np.int32)
         balls = {"pairs": pairs.ravel(), "positions": arrays["positions"], "reaches": arrays["reaches"]}

@@ -10,28 +10,51 @@ from ...backends.cpu.compiling import compiled
 SPOT = 7  # numbers of a contact: point, normal, gap
 
 
-@phase_kernel(items="dimensions")
+@phase_kernel(items="order")
 def bounds(
-    begin, end, iteration, dimensions: ints, first: longs, last: longs, radii: doubles, vertices: doubles,
-    positions: doubles, rotations: doubles, reaches: doubles, lower: doubles, upper: doubles,
+    begin, end, iteration, order: ints, dimensions: ints, first: longs, last: longs, radii: doubles,
+    vertices: doubles, positions: doubles, rotations: doubles, reaches: doubles, lower: doubles, upper: doubles,
 ):  # fmt: skip
-    """Boxes around bodies begin to end, and all that is within their reach."""
-    for i in range(begin, end):
+    """Boxes around bodies order[begin] to order[end], and all that is within their reach."""
+    for k in range(begin, end):
+        i = np.int64(order[k])
         more = radii[i] + reaches[i]
         for axis in range(3):
             low = high = 0.0
             if dimensions[i] > 0:
-                rx, ry, rz = (
-                    rotations[9 * i + 3 * axis],
-                    rotations[9 * i + 3 * axis + 1],
-                    rotations[9 * i + 3 * axis + 2],
-                )
+                r = 9 * i + 3 * axis
                 low, high = np.inf, -np.inf
-                for k in range(first[i], last[i]):
-                    x = rx * vertices[3 * k] + ry * vertices[3 * k + 1] + rz * vertices[3 * k + 2]
+                for v in range(3 * first[i], 3 * last[i], 3):
+                    x = (
+                        rotations[r] * vertices[v]
+                        + rotations[r + 1] * vertices[v + 1]
+                        + rotations[r + 2] * vertices[v + 2]
+                    )
                     low, high = min(low, x), max(high, x)
-            lower[3 * i + axis] = positions[3 * i + axis] + low - more
-            upper[3 * i + axis] = positions[3 * i + axis] + high + more
+            lower[3 * k + axis] = positions[3 * i + axis] + low - more
+            upper[3 * k + axis] = positions[3 * i + axis] + high + more
+
+
+@compiled
+def over_planes(planes, moving, positions, rotations, sizes, reaches):
+    """Pairs of half spaces and of bodies whose balls come within reach of them."""
+    rooms = 64
+    found, count = np.empty((rooms, 2), np.int32), 0
+    for plane in planes:
+        x, y, z = rotations[plane, 0, 1], rotations[plane, 1, 1], rotations[plane, 2, 1]
+        for i in moving:
+            height = x * (positions[i, 0] - positions[plane, 0])
+            height += y * (positions[i, 1] - positions[plane, 1])
+            height += z * (positions[i, 2] - positions[plane, 2])
+            if height <= sizes[i] + reaches[i] + reaches[plane]:
+                if count == rooms:
+                    rooms *= 2
+                    larger = np.empty((rooms, 2), np.int32)
+                    larger[:count] = found
+                    found = larger
+                found[count, 0], found[count, 1] = plane, i
+                count += 1
+    return found[:count]
 
 
 @phase_kernel(items="keep")
