@@ -154,6 +154,23 @@ def test_turning_and_moving_everything_turns_and_moves_the_contacts(first, secon
         np.testing.assert_array_equal(its.features, ours.features)
 
 
+@pytest.mark.parametrize(("first", "second"), TWO)
+def test_bodies_that_nearly_touch_have_small_gaps(first, second):
+    """Pushed together until they touch, a little less and a little more. Within a hair, 1e-4 of the smaller body's
+    size (0.7 m at most), normals are axes of the cores, along which corners may seem closer than they are."""
+    for bodies, (positions, rotations), _ in random_pairs(first, second, 6, seed=5):
+        contacts = found(bodies, (positions, rotations), reach=2.0)
+        radii = sum(map(reference.radius_of, bodies))
+        if contacts.gaps.min() + radii < 1e-3:
+            continue
+        for gap in (1e-2, 1e-3, 1e-5, 1e-7, 0.0, -1e-7, -1e-5, -1e-3):
+            moved = positions - [[0, 0, 0], (contacts.gaps.min() - gap) * contacts.normals[0]]
+            now = found(bodies, (moved, rotations), reach=0.02)
+            exact = gap if gap + radii > 1e-3 else reference.gap(*bodies, (moved, rotations))
+            hair = 0.0 if gap + radii > 1e-3 else 5e-5
+            assert now.gaps.min() == pytest.approx(exact, abs=hair + 2e-3 * abs(gap) * (hair > 0) + 1e-10)
+
+
 # --- half spaces --------------------------------------------------------------------------------------------------
 
 

@@ -77,8 +77,7 @@ class BodyDetector:
         pairs = self._pairs(positions, arrays, threads)
         if len(pairs) == 0:
             return ContactPoints.none()
-        rooms = np.minimum(self._most[pairs[:, 0]], self._most[pairs[:, 1]])
-        starts, counts = kernels.running(rooms), np.zeros(len(pairs), np.int32)
+        starts, counts = kernels.rooms(pairs, self._most), np.zeros(len(pairs), np.int32)
         spots, found = np.empty(kernels.SPOT * starts[-1]), np.empty(starts[-1], np.int64)
         shared = {"pairs": pairs.ravel(), "starts": starts, "counts": counts, "spots": spots}
         search = shared | arrays | self._bodies | self.cores.tables | {"features": found, "room": self._room}

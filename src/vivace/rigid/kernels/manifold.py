@@ -206,19 +206,9 @@ def _outside(spots, x, y):
 
 
 @function
-def choose(spots, names, count, most, slack):
-    """Put the candidates that hold the bodies best in front, `most` of them at most; how many there are.
-
-    The nearest; the one farthest from it; the one farthest from the line between them; the one farthest outside the
-    triangle of these. A larger gap counts against a candidate as much as distance counts for it. Of two that are
-    equal but for a slack the first is taken, in every step.
-    """
-    if count <= most:
-        return count
-    least = np.inf
-    for k in range(count):
-        least = min(least, spots[k, 3] - spots[k, 2])
-    for taken in range(min(most, 4)):
+def _take(spots, names, count, most, least, slack):
+    """Put the candidates that hold the bodies best in front, `most` of them at most; how many there are."""
+    for taken in range(most):
         best, place = -np.inf if taken == 0 else slack, -1
         for k in range(taken, count):
             cost = spots[k, 3] - spots[k, 2] - least
@@ -236,7 +226,38 @@ def choose(spots, names, count, most, slack):
         if place < 0:
             return taken
         _exchange(spots, names, taken, place)
-    return min(most, 4)
+    return most
+
+
+@function
+def choose(spots, names, count, most, slack):
+    """Put at most `most` candidates, no more than four, in front that hold the bodies as all do; how many there are.
+
+    The nearest; the one farthest from it; the one farthest from the line between them; the one farthest outside the
+    triangle of these. A larger gap counts against a candidate as much as distance counts for it. Of two that are
+    equal but for a slack the first is taken, in every step; the smallest gap of all is among them in any case.
+    """
+    if count <= most:
+        return count
+    nearest = 0
+    for k in range(1, count):
+        if spots[k, 3] - spots[k, 2] < spots[nearest, 3] - spots[nearest, 2]:
+            nearest = k
+    least, number = spots[nearest, 3] - spots[nearest, 2], names[nearest]
+    taken = _take(spots, names, count, most, least, slack)
+    for k in range(taken):
+        if spots[k, 3] - spots[k, 2] <= least + LESS * slack:
+            return taken
+    for k in range(taken, count):
+        if names[k] == number:
+            nearest = k
+    place, best = 0, np.inf
+    for k in range(taken):
+        away = (spots[k, 0] - spots[nearest, 0]) ** 2 + (spots[k, 1] - spots[nearest, 1]) ** 2
+        if away < best:
+            place, best = k, away
+    _exchange(spots, names, place, nearest)
+    return taken
 
 
 @function

@@ -103,14 +103,22 @@ def sort_pairs(pairs, keep, bodies):
 
 
 @compiled
-def running(rooms):
-    """Where the room of each begins, if they follow each other; and where the last one ends."""
-    starts = np.empty(rooms.shape[0] + 1, np.int64)
-    total = np.int64(0)
-    for p in range(rooms.shape[0]):
-        starts[p] = total
-        total += rooms[p]
-    starts[-1] = total
+def rooms(pairs, most):
+    """Where the room for each pair's contacts begins, if no body has more than `most` with another; and its end."""
+    starts = np.empty(pairs.shape[0] + 1, np.int64)
+    starts[0] = 0
+    for p in range(pairs.shape[0]):
+        starts[p + 1] = starts[p] + min(most[pairs[p, 0]], most[pairs[p, 1]])
+    return starts
+
+
+@compiled
+def running(counts):
+    """Where each begins, if they follow each other; and where the last one ends."""
+    starts = np.empty(counts.shape[0] + 1, np.int64)
+    starts[0] = 0
+    for p in range(counts.shape[0]):
+        starts[p + 1] = starts[p] + counts[p]
     return starts
 
 
