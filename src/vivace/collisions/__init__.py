@@ -16,6 +16,7 @@ from typing import Any
 from ..deprecation import warn
 from .collider_contacts import ColliderSearch, penetration
 from .colliders import Box, Capsule, Collider, Plane, Sphere
+from .convex import ConvexMesh
 from .crossings import crossings
 from .furniture import armchair, table, tube
 from .sampled import Sampled
@@ -28,6 +29,7 @@ __all__ = [
     "Collider",
     "ColliderSearch",
     "Collisions",
+    "ConvexMesh",
     "Plane",
     "Sampled",
     "Sphere",
