@@ -21,7 +21,10 @@ RESOLUTION = 40
 MIDDLE = RESOLUTION * RESOLUTION // 2 + RESOLUTION // 2
 CORNER = 2 * RESOLUTION + 2  # not quite at the tip, which a pointer may miss
 
-pytestmark = pytest.mark.skipif(not (PAGE / "app.js").is_file(), reason="the page has not been built")
+pytestmark = [
+    pytest.mark.skipif(not (PAGE / "app.js").is_file(), reason="the page has not been built"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +98,6 @@ def press(app, viewer, vertex, view=0):
 # --- the pointer -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_corner_is_dragged_and_comes_back_to_rest(app, cloth):
     app.page.click("#reset")
     app.frames(60)
@@ -118,7 +120,6 @@ def test_a_corner_is_dragged_and_comes_back_to_rest(app, cloth):
     assert np.isfinite(sim_of(cloth).positions).all()
 
 
-@pytest.mark.slow
 def test_a_drag_on_the_background_turns_the_camera(app, cloth):
     before = app.page.evaluate("window.vivace.camera.position.toArray()")
     app.page.mouse.move(30, 400)
@@ -135,7 +136,6 @@ def test_a_drag_on_the_background_turns_the_camera(app, cloth):
     until(lambda: away() < 1e-3, "the way home")
 
 
-@pytest.mark.slow
 def test_the_wheel_zooms(app):
     length = "window.vivace.camera.position.length()"
     before = app.page.evaluate(length)
@@ -144,7 +144,6 @@ def test_the_wheel_zooms(app):
     until(lambda: abs(app.page.evaluate(length) / before - 1) > 0.02, "the zoom")
 
 
-@pytest.mark.slow
 def test_a_patch_is_held_with_a_radius(app, cloth):
     app.slide("grab_radius", 0.1)
     change_seen(cloth, "grab_radius", 0.1)
@@ -156,7 +155,6 @@ def test_a_patch_is_held_with_a_radius(app, cloth):
     change_seen(cloth, "grab_radius", 0)
 
 
-@pytest.mark.slow
 def test_a_finger_holds_the_cloth(chromium, cloth):
     page = Page(chromium, cloth, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     try:
@@ -184,7 +182,6 @@ def test_a_finger_holds_the_cloth(chromium, cloth):
 # --- each control, and its effect in the simulation ------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_budget(app, cloth):
     app.slide("budget_ms", 4)
     until(lambda: sim_of(cloth).budget.ms == 4.0)
@@ -192,7 +189,6 @@ def test_budget(app, cloth):
     until(lambda: sim_of(cloth).budget.ms == 8.0)
 
 
-@pytest.mark.slow
 def test_gravity(app, cloth):
     app.slide("gravity", 2)
     until(lambda: sim_of(cloth).gravity[1] == -2.0)
@@ -200,7 +196,6 @@ def test_gravity(app, cloth):
     until(lambda: sim_of(cloth).gravity[1] == -9.81)
 
 
-@pytest.mark.slow
 def test_wind(app, cloth):
     app.slide("wind", 6)
     app.slide("wind_heading", 90)
@@ -209,7 +204,6 @@ def test_wind(app, cloth):
     until(lambda: not sim_of(cloth).wind.any())
 
 
-@pytest.mark.slow
 def test_stiffness(app, cloth):
     before = sim_of(cloth).model.groups[0].weights[0]
     app.slide("stiffness", 1)  # a logarithm: ten times
@@ -218,7 +212,6 @@ def test_stiffness(app, cloth):
     until(lambda: sim_of(cloth).model.groups[0].weights[0] == pytest.approx(before))
 
 
-@pytest.mark.slow
 def test_time_step(app, cloth):
     app.slide("time_step", 1 / 60)
     until(lambda: sim_of(cloth).time_step == pytest.approx(1 / 60))
@@ -226,7 +219,6 @@ def test_time_step(app, cloth):
     until(lambda: sim_of(cloth).time_step == pytest.approx(0.033, rel=0.02))
 
 
-@pytest.mark.slow
 def test_solver_and_relaxation(app, cloth):
     first = cloth.session.settings.solver
     app.page.select_option("#solver", "vivace")
@@ -238,7 +230,6 @@ def test_solver_and_relaxation(app, cloth):
     change_seen(cloth, "solver", first)
 
 
-@pytest.mark.slow
 def test_compare(app, cloth):
     app.page.select_option("#compare", "jacobi")
     until(lambda: len(cloth.session.sims) == 2)
@@ -252,7 +243,6 @@ def test_compare(app, cloth):
     until(lambda: len(cloth.session.sims) == 1)
 
 
-@pytest.mark.slow
 def test_pause_step_and_reset(app, cloth):
     app.page.click("#paused")
     change_seen(cloth, "paused", True)
@@ -265,7 +255,6 @@ def test_pause_step_and_reset(app, cloth):
     change_seen(cloth, "paused", False)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ColourBy.__args__)
 def test_colour_by(app, cloth, kind):
     app.page.check(f"input[name=colour_by][value={kind}]", force=True)
@@ -275,7 +264,6 @@ def test_colour_by(app, cloth, kind):
     assert cloth.session.newest.settings.colour_by == kind
 
 
-@pytest.mark.slow
 def test_another_scene_and_back(app, cloth):
     app.page.select_option("#scene", "cube")
     until(lambda: cloth.session.scene.name == "cube")
@@ -285,7 +273,6 @@ def test_another_scene_and_back(app, cloth):
     app.until(f"window.vivace.ready && window.vivace.positions().length === 3 * {RESOLUTION**2}")
 
 
-@pytest.mark.slow
 def test_keyboard(app, cloth):
     app.page.click("canvas#view", position={"x": 5, "y": 5})
     app.page.keyboard.press("Space")
@@ -312,7 +299,6 @@ def test_keyboard(app, cloth):
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_still(app, tmp_path):
     with app.page.expect_download() as waiting:
         app.page.click("#save_still")
@@ -324,7 +310,6 @@ def test_a_still(app, tmp_path):
     assert picture.std() > 5  # not one colour
 
 
-@pytest.mark.slow
 def test_the_scene(app, tmp_path, cloth):
     with app.page.expect_download() as waiting:
         app.page.click("#save_scene")
@@ -336,7 +321,6 @@ def test_the_scene(app, tmp_path, cloth):
     assert scene.model.collisions is not None
 
 
-@pytest.mark.slow
 def test_a_recording(app, tmp_path, cloth):
     app.page.click("#record")
     until(lambda: cloth.session.recording.active)
@@ -354,7 +338,6 @@ def test_a_recording(app, tmp_path, cloth):
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessibility(chromium, cloth, scheme, width):
@@ -373,7 +356,6 @@ def test_accessibility(chromium, cloth, scheme, width):
         page.close()
 
 
-@pytest.mark.slow
 def test_a_page_of_another_origin_is_refused(chromium, cloth, tmp_path):
     """A site that knows even the key."""
     address = f"ws://127.0.0.1:{cloth.port}/socket?token={cloth.gate.token}"
@@ -394,7 +376,6 @@ def test_a_page_of_another_origin_is_refused(chromium, cloth, tmp_path):
         site.shutdown()
 
 
-@pytest.mark.slow
 def test_a_wrong_key_is_explained(chromium, cloth):
     page = chromium.new_page()
     page.set_default_timeout(1000 * PATIENCE)
@@ -406,7 +387,6 @@ def test_a_wrong_key_is_explained(chromium, cloth):
         page.close()
 
 
-@pytest.mark.slow
 def test_the_page_comes_back_when_the_server_does(chromium):
     with Viewer(Target("cube", {"resolution": 5}), port=0, threads=1) as viewer:
         page = Page(chromium, viewer)

@@ -39,8 +39,15 @@ class ContactPoints:
     @property
     def pairs(self) -> np.ndarray:
         """(K,) int64: both bodies in one number, the first in the upper half."""
-        return (self.bodies[:, 0].astype(np.int64) << 32) | self.bodies[:, 1]
+        out: np.ndarray = (self.bodies[:, 0].astype(np.int64) << 32) | self.bodies[:, 1]
+        return out
 
     def places_in(self, earlier: ContactPoints) -> np.ndarray:
         """Where each contact stood in an earlier list, (K,) int64; -1 for those that are new."""
-        return match(self.bodies, self.features, earlier.bodies, earlier.features)
+        found: np.ndarray = match(self.bodies, self.features, earlier.bodies, earlier.features)
+        return found
+
+    def selected(self, which: np.ndarray) -> ContactPoints:
+        """Some of them, by truth values or numbers."""
+        parts = (self.bodies, self.points, self.normals, self.gaps, self.features)
+        return ContactPoints(*(np.ascontiguousarray(part[which]) for part in parts))

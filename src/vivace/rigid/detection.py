@@ -112,7 +112,8 @@ class BodyDetector:
         keep = np.zeros(len(pairs), np.int32)
         balls = {"pairs": pairs.ravel(), "positions": arrays["positions"], "reaches": arrays["reaches"]}
         _run(Phase(kernels.near, balls | {"sizes": sizes, "keep": keep}, 0, len(pairs)), threads)
-        return kernels.sort_pairs(pairs, keep, count)
+        ordered: np.ndarray = kernels.sort_pairs(pairs, keep, count)
+        return ordered
 
 
 def _run(phase: Phase, threads: int) -> None:

@@ -26,6 +26,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import scipy.special
@@ -51,7 +52,7 @@ class FrictionSet:
     mu_s = mu_t = spin = 0.0
 
     @property
-    def projection(self) -> Callable:
+    def projection(self) -> Any:
         """The compiled `project_friction` that knows the set as its `kind`."""
         return project_friction
 
@@ -77,7 +78,7 @@ class FrictionSet:
         self._pass()(self.kind, spread, whole, self.mu_s, self.mu_t, self.spin, out)
         return out[:, : z.shape[1]].copy()
 
-    def _pass(self) -> Callable:
+    def _pass(self) -> Any:
         return project_all
 
 
@@ -160,7 +161,7 @@ class ConvexSet(FrictionSet):
 
     kind = SUPPORT
 
-    def __init__(self, support: Callable, spin: float | None = None):
+    def __init__(self, support: Callable[..., Any], spin: float | None = None):
         self.mapping = support
         self.dimensions = _arguments(support)
         if self.dimensions == 3 and spin is not None:
@@ -170,13 +171,15 @@ class ConvexSet(FrictionSet):
         self.spin = _spin(spin, float((directions[:_ROUND] * reached[:_ROUND]).sum(axis=1).mean()))
 
     @cached_property
-    def projection(self) -> Callable:
+    def projection(self) -> Callable[..., Any]:
+        """The compiled map onto this set."""
         return friction_with(self.mapping, self.dimensions, self.kind)
 
-    def _pass(self) -> Callable:
+    def _pass(self) -> Callable[..., Any]:
         return projection_pass(self.projection, self.mapping)
 
     def project(self, points: ArrayLike, normal: ArrayLike) -> np.ndarray:
+        """The points of the set that are nearest, for normal impulses; see `FrictionSet.project`."""
         if self.dimensions == 3 and np.ndim(points) == 2 and np.shape(points)[1] == 2:
             raise InputError("a set in (s, t, tau) needs points of the shape (m, 3), not (m, 2)")
         return super().project(points, normal)
@@ -200,10 +203,10 @@ class Polygon(ConvexSet):
 
 
 @cache
-def _polygon_support(data: bytes) -> Callable:
+def _polygon_support(data: bytes) -> Callable[..., Any]:
     corners = np.frombuffer(data).reshape(-1, 2)
 
-    def support(dx, dy):
+    def support(dx: float, dy: float) -> tuple[float, float]:
         best, most = 0, dx * corners[0, 0] + dy * corners[0, 1]
         for i in range(1, len(corners)):
             reach = dx * corners[i, 0] + dy * corners[i, 1]
@@ -231,7 +234,7 @@ def _directions(dimensions: int) -> np.ndarray:
     return np.concatenate([spread, np.eye(3), -np.eye(3)])
 
 
-def _arguments(support: Callable) -> int:
+def _arguments(support: Callable[..., Any]) -> int:
     """How many coordinates a support mapping has."""
     if not callable(support):
         raise InputError(f"the support mapping must be a function support(dx, dy) -> (x, y), not {shown(support)}")
@@ -241,7 +244,7 @@ def _arguments(support: Callable) -> int:
     return count
 
 
-def _checked(support: Callable, directions: np.ndarray) -> np.ndarray:
+def _checked(support: Callable[..., Any], directions: np.ndarray) -> np.ndarray:
     """What a mapping gives for directions, as Python and as machine code; or an InputError that says what is wrong."""
     plain = getattr(support, "py_func", support)
     dimensions = directions.shape[1]
@@ -292,7 +295,7 @@ def _text(numbers: np.ndarray) -> str:
 
 
 def friction_set(given: FrictionSet | str, **coefficients: float) -> FrictionSet:
-    """A set as it is, or by its name: friction_set("ellipse", mu_s=0.2, mu_t=0.6)."""
+    """A set as it is, or by its name and coefficients, such as "ellipse", mu_s=0.2, mu_t=0.6."""
     if isinstance(given, FrictionSet):
         return given
     found = FRICTION_SETS[given]
@@ -305,10 +308,10 @@ def friction_set(given: FrictionSet | str, **coefficients: float) -> FrictionSet
         ) from None
 
 
-def combined(sets: Sequence[FrictionSet]) -> tuple[Callable, list[int]]:
+def combined(sets: Sequence[FrictionSet]) -> tuple[Callable[..., Any], list[int]]:
     """One compiled `project_friction` for contacts with different sets, and the kind by which it knows each of them."""
-    projection: Callable = project_friction
-    known: dict[Callable, int] = {}
+    projection: Callable[..., Any] = project_friction
+    known: dict[Callable[..., Any], int] = {}
     for item in sets:
         if isinstance(item, ConvexSet) and item.mapping not in known:
             known[item.mapping] = SUPPORT + len(known)

@@ -18,16 +18,19 @@ ROUNDING = 4e-16
 
 @spliced
 def minus(a, b):
+    """a - b, of tuples."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
 @spliced
 def row(x, k):
+    """Row k as a tuple."""
     return x[k, 0], x[k, 1], x[k, 2]
 
 
 @spliced
 def put(x, k, v):
+    """Write a tuple to row k."""
     x[k, 0], x[k, 1], x[k, 2] = v
 
 

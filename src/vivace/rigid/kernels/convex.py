@@ -97,7 +97,8 @@ def separate_template(x, y, ux, uy, px, py):
     return 0.0, 0.0
 
 
-def separate(x, y, ux, uy, px, py):  # stand-in
+def separate(x, y, ux, uy, px, py):
+    """Stand-in: replaced by a set's own."""
     return ux, uy
 
 
@@ -156,11 +157,13 @@ def nearest_template(normal, zs, zt):
     return normal * s, normal * t
 
 
-def nearest(normal, zs, zt):  # stand-in
+def nearest(normal, zs, zt):
+    """Stand-in: replaced by a set's own."""
     return zs, zt
 
 
-def others(kind, normal, zs, zt, ztau, mu_s, mu_t, bound_tau):  # stand-in
+def others(kind, normal, zs, zt, ztau, mu_s, mu_t, bound_tau):
+    """Stand-in: replaced by the map onto the other sets."""
     return zs, zt, ztau
 
 

@@ -1,0 +1,198 @@
+"""Rigid bodies: what a person says of one, and all of them as arrays.
+
+    vv.Body(vv.Box((0, 1, 0), (0.1, 0.1, 0.1)), density=500, friction=0.5)
+    vv.Body(vv.Plane(), fixed=True)
+    vv.Body(vv.Box((0, 0, 0), (1, 0.1, 1)), path=lambda t: (np.array([np.sin(t), 0, 0]), np.zeros(3)))
+
+A body has the geometry, position and orientation of a collider. It is free, fixed, or moved along a path; contacts push
+free ones only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..checks import FASTEST, HEAVIEST, LIGHTEST, ROUGHEST, as_numbers, is_number, shown
+from ..collisions.colliders import Collider, Plane
+from ..errors import InputError
+from . import rotation
+from .geometry import check_geometries, mass_properties
+
+WATER = 1000.0  # kg/m³
+FRICTION = 0.5  # of a body that says nothing of it
+
+# Position of a body at a time (s), and its rotation vector since the beginning.
+Path = Callable[[float], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body.
+
+    Args:
+        shape: its geometry, and where it is at first: a Sphere, Box, Capsule, ConvexMesh or Plane.
+        density: in kg/m³; or `mass`, in kg.
+        mass: in kg; None: by its density.
+        inertia: (3, 3), in kg m², about the centre of mass and in the body's own axes; None: that of an even density.
+        velocity: of its centre of mass, in m/s.
+        spin: its angular velocity, in rad/s.
+        friction: the coefficient of Coulomb friction; None: that of the shape, or 0.5. Two bodies that touch have the
+            geometric mean of theirs.
+        restitution: 0, it does not bounce, to 1, it loses nothing. Two bodies that touch have the larger one.
+        fixed: nothing moves it.
+        path: a function of the time that tells its position and its rotation vector since the beginning; contacts do
+            not move it, and what lies on it goes with it.
+    """
+
+    shape: Collider
+    density: float = WATER
+    mass: float | None = None
+    inertia: Any = None
+    velocity: Any = (0.0, 0.0, 0.0)
+    spin: Any = (0.0, 0.0, 0.0)
+    friction: float | None = None
+    restitution: float = 0.0
+    fixed: bool = False
+    path: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_geometries([self.shape])
+        for name in ("density", "mass"):
+            value = getattr(self, name)
+            if name == "mass" and value is None:
+                continue
+            if not is_number(value) or not LIGHTEST <= value <= HEAVIEST:
+                raise InputError(
+                    f"the {name} of a body must be a number from {LIGHTEST:g} to {HEAVIEST:g}, not {shown(value)}; "
+                    "for a body that nothing moves say fixed=True"
+                )
+        if not is_number(self.restitution) or not 0 <= self.restitution <= 1:
+            raise InputError(f"restitution must lie between 0 and 1, not {shown(self.restitution)}")
+        for name in ("velocity", "spin"):
+            as_numbers(f"the {name} of a body", getattr(self, name), (3,), most=FASTEST)
+        if isinstance(self.shape, Plane) and not self.immovable:
+            raise InputError("a half space has no end and no mass; say fixed=True, or path=... to move it")
+        if self.inertia is not None:
+            check_inertia(self.inertia)
+        _ = self.coefficient
+
+    @property
+    def immovable(self) -> bool:
+        """Whether contacts cannot move it."""
+        return self.fixed or self.path is not None
+
+    @property
+    def coefficient(self) -> float:
+        """Of Coulomb friction."""
+        value: Any = self.friction
+        if value is None:
+            own = self.shape.friction
+            value = FRICTION if own is None else (own[0] if isinstance(own, tuple) else own)
+        if not is_number(value) or not 0 <= value <= ROUGHEST:
+            raise InputError(f"the friction of a body must be a number from 0 to {ROUGHEST:g}, not {shown(value)}")
+        return float(value)
+
+
+def check_inertia(inertia: Any) -> np.ndarray:
+    """An inertia tensor: symmetric, positive definite, and such as a body can have."""
+    found = as_numbers("the inertia of a body", inertia, (3, 3), most=HEAVIEST)
+    if not np.allclose(found, found.T, rtol=1e-9, atol=1e-12 * np.abs(found).max()):
+        raise InputError("the inertia of a body must be a symmetric matrix")
+    moments = np.linalg.eigvalsh(found)
+    if not moments[0] > 0:
+        raise InputError(f"the inertia of a body must be positive definite; its smallest moment is {moments[0]:.3g}")
+    if moments[2] > (moments[0] + moments[1]) * (1 + 1e-9):
+        raise InputError(
+            f"no body has the moments of inertia {', '.join(f'{m:.3g}' for m in moments)}: "
+            "the largest is at most the sum of the others"
+        )
+    return found
+
+
+@dataclass(eq=False)
+class Bodies:
+    """All bodies of a simulation, as arrays; the frames of bodies are at their centres of mass.
+
+    Attributes:
+        shapes: their geometries.
+        positions: (M, 3) centres of mass, in m.
+        orientations: (M, 4) unit quaternions, the scalar first.
+        velocities: (M, 3) in m/s.
+        spins: (M, 3) angular velocities, in rad/s.
+        masses: (M,) in kg; infinite for bodies that contacts do not move.
+        inertias: (M, 3, 3) in the frames of the bodies.
+        friction: (M,) coefficients.
+        restitution: (M,).
+        movable: (M,) bool.
+        paths: of those that are moved.
+    """
+
+    shapes: list[Collider]
+    positions: np.ndarray
+    orientations: np.ndarray
+    velocities: np.ndarray
+    spins: np.ndarray
+    masses: np.ndarray
+    inertias: np.ndarray
+    friction: np.ndarray
+    restitution: np.ndarray
+    movable: np.ndarray
+    paths: dict[int, Path]
+
+    @classmethod
+    def of(cls, bodies: Sequence[Body]) -> Bodies:
+        """The arrays of some bodies."""
+        found = list(bodies)
+        for index, body in enumerate(found):
+            if not isinstance(body, Body):
+                raise InputError(f"body {index} must be a Body, not {type(body).__name__}")
+        shapes = check_geometries([body.shape for body in found])
+        measured = mass_properties(shapes)
+        movable = np.array([not body.immovable for body in found], bool)
+        masses, inertias = np.full(len(found), np.inf), np.tile(np.eye(3), (len(found), 1, 1))
+        for k in np.flatnonzero(movable):
+            body, volume = found[k], measured.volumes[k]
+            masses[k] = body.density * volume if body.mass is None else body.mass
+            own = measured.inertias[k] * (masses[k] / volume)
+            inertias[k] = own if body.inertia is None else check_inertia(body.inertia)
+            if not LIGHTEST <= masses[k] <= HEAVIEST:
+                raise InputError(f"body {k} weighs {masses[k]:.3g} kg; it must be from {LIGHTEST:g} to {HEAVIEST:g}")
+        return cls(
+            shapes,
+            measured.positions.copy(),
+            np.array([rotation.of_matrix(turned) for turned in measured.rotations]).reshape(-1, 4),
+            np.array([body.velocity for body in found], float).reshape(-1, 3) * movable[:, None],
+            np.array([body.spin for body in found], float).reshape(-1, 3) * movable[:, None],
+            masses,
+            inertias,
+            np.array([body.coefficient for body in found]),
+            np.array([body.restitution for body in found], float),
+            movable,
+            {k: body.path for k, body in enumerate(found) if body.path is not None},
+        )
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @property
+    def inverse_masses(self) -> np.ndarray:
+        """(M,): 0 for those that contacts do not move."""
+        return np.where(self.movable, 1.0 / self.masses, 0.0)
+
+    def inverse_inertias(self, turned: np.ndarray) -> np.ndarray:
+        """(M, 3, 3) in world axes, for rotation matrices of the bodies; 0 for those that contacts do not move."""
+        own = np.linalg.inv(self.inertias) * self.movable[:, None, None]
+        found: np.ndarray = turned @ own @ turned.transpose(0, 2, 1)
+        return found
+
+    def kinetic_energy(self) -> float:
+        """Of all that are free, in J."""
+        free = self.movable
+        turned = rotation.matrices(self.orientations[free])
+        local = np.einsum("mji,mj->mi", turned, self.spins[free])
+        linear = 0.5 * np.sum(self.masses[free] * np.sum(self.velocities[free] ** 2, axis=1))
+        return float(linear + 0.5 * np.einsum("mi,mij,mj->", local, self.inertias[free], local))

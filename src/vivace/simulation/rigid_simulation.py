@@ -1,0 +1,224 @@
+"""The step of rigid bodies: detect, solve contacts, move, push apart what overlaps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..backends.cpu.executor import check_threads
+from ..checks import STRONGEST, as_numbers, check_time_step, is_whole, shown
+from ..errors import InputError
+from ..rigid import rotation
+from ..rigid.bodies import Bodies, Body
+from ..rigid.contacts import ContactPoints
+from ..rigid.detection import BodyDetector
+from ..rigid.problem import ContactProblem
+from ..rigid.stepping import contact_problem, follow_paths, free_velocities, move, waiting
+from ..solvers import Budget, as_budget
+from ..solvers.rigid import ContactSolver, Solution, make_contact_solver
+
+EARTH = (0.0, -9.81, 0.0)
+APART = 0.2  # share of an overlap that is removed in a substep
+SLOP = 5e-4  # m of overlap that is left, so that what rests keeps its contacts
+PUSHES = 10  # iterations for that
+
+
+@dataclass(frozen=True, eq=False)
+class RigidReport:
+    """What a step of rigid bodies did.
+
+    Attributes:
+        frame: its number, from 1.
+        contacts: at its end.
+        iterations: of the contact solver, of all substeps.
+        residual: the largest change of an impulse in the last iteration, in N s.
+        tries: how often r-factors had to be made smaller.
+        colours: sizes of the last colours.
+        depth: the deepest overlap found, in m.
+        kinetic_energy: in J.
+        stages: milliseconds of detect, solve, apart and move.
+        late_ms: beyond a budget of time.
+    """
+
+    frame: int
+    contacts: ContactPoints
+    iterations: int
+    residual: float
+    tries: int
+    colours: np.ndarray
+    depth: float
+    kinetic_energy: float
+    stages: dict[str, float]
+    late_ms: float = 0.0
+
+
+class RigidSimulation:
+    """Rigid bodies in motion.
+
+        sim = RigidSimulation([Body(Plane(), fixed=True), Body(Box((0, 1, 0), (0.1, 0.1, 0.1)))])
+        report = sim.step()
+        sim.positions, sim.orientations
+
+    Args:
+        bodies: any number of `Body`.
+        solver: a contact solver by name, with options: "coloured", "gauss-seidel", "jacobi", "contact-sets", ...
+        budget: a Budget, or milliseconds a frame. Iterations are those of a substep.
+        time_step: of a frame (s).
+        substeps: steps of equal length that a frame is made of.
+        gravity: in m/s².
+        contact_radius: of the area on which bodies touch, in m, for friction of spin; a number, or one for each body.
+        threads: default one for each core. The result does not depend on it (with a budget of iterations).
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[Body],
+        *,
+        solver: str | ContactSolver = "coloured",
+        budget: Budget | float | None = None,
+        time_step: float = 1 / 60,
+        substeps: int = 4,
+        gravity: Sequence[float] = EARTH,
+        contact_radius: float | np.ndarray = 0.0,
+        threads: int | None = None,
+    ):
+        self.bodies = Bodies.of(bodies)
+        self.solver = make_contact_solver(solver)
+        self.budget = Budget(iterations=20) if budget is None else as_budget(budget)
+        self.time_step = check_time_step(time_step)
+        if not is_whole(substeps) or not 1 <= substeps <= 1000:
+            raise InputError(f"substeps must be a whole number from 1 to 1000, not {shown(substeps)}")
+        self.substeps, self.threads = int(substeps), check_threads(threads)
+        self.gravity = as_numbers("gravity", gravity, (3,), most=STRONGEST)
+        radii = np.asarray(contact_radius, float)
+        if not np.isfinite(radii).all() or (radii < 0).any() or radii.shape not in ((), (len(self.bodies),)):
+            raise InputError(f"contact_radius must be zero or positive, a number or one for each body, not {radii}")
+        self.contact_radius = np.broadcast_to(radii, (len(self.bodies),)).copy()
+        self.frames, self.time = 0, 0.0
+        self._detector = BodyDetector(self.bodies.shapes, self.bodies.movable)
+        self._start = {
+            k: (self.bodies.positions[k].copy(), self.bodies.orientations[k].copy()) for k in self.bodies.paths
+        }
+        self._contacts, self._impulses = ContactPoints.none(), np.zeros((0, 4))
+        self.forces = np.zeros((len(self.bodies), 6))  # N and N m, held until they are changed
+
+    def __repr__(self) -> str:
+        return f"<RigidSimulation of {len(self.bodies)} bodies by {self.solver.name}: frame {self.frames}>"
+
+    @property
+    def positions(self) -> np.ndarray:
+        """(M, 3) centres of mass, in m; a copy."""
+        return self.bodies.positions.copy()
+
+    @property
+    def orientations(self) -> np.ndarray:
+        """(M, 4) unit quaternions, the scalar first; a copy."""
+        return self.bodies.orientations.copy()
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """(M, 3) in m/s; a copy."""
+        return self.bodies.velocities.copy()
+
+    @property
+    def spins(self) -> np.ndarray:
+        """(M, 3) angular velocities, in rad/s; a copy."""
+        return self.bodies.spins.copy()
+
+    def step(self) -> RigidReport:
+        """Advance by one time step, in `substeps` equal parts."""
+        begin = time.perf_counter_ns()
+        h = self.time_step / self.substeps
+        stages = dict.fromkeys(("detect", "solve", "apart", "move"), 0.0)
+        iterations = tries = 0
+        depth, residual, colours = 0.0, 0.0, np.zeros(0, np.int64)
+        for part in range(self.substeps):
+            deadline = None
+            if self.budget.ms is not None:
+                deadline = begin + int(1e6 * self.budget.ms * (part + 1) / self.substeps)
+            solution, deepest = self._substep(h, deadline, stages)
+            iterations, tries = iterations + solution.iterations, tries + solution.tries
+            depth = max(depth, deepest)
+            residual = float(solution.residuals[-1]) if len(solution.residuals) else 0.0
+            colours = solution.colours
+            self.time += h
+        self.frames += 1
+        late = 0.0
+        if self.budget.ms is not None:
+            late = max(0.0, (time.perf_counter_ns() - begin) / 1e6 - self.budget.ms)
+        return RigidReport(
+            self.frames, self._contacts, iterations, residual, tries, colours, depth, self.bodies.kinetic_energy(),
+            stages, late,
+        )  # fmt: skip
+
+    def _substep(self, h: float, deadline: int | None, stages: dict[str, float]) -> tuple[Solution, float]:
+        clock = time.perf_counter()
+
+        def end(stage: str) -> None:
+            nonlocal clock
+            now = time.perf_counter()
+            stages[stage] += 1e3 * (now - clock)
+            clock = now
+
+        bodies = self.bodies
+        follow_paths(bodies, self._start, self.time, h)
+        turned = rotation.matrices(bodies.orientations)
+        free = free_velocities(bodies, turned, self.gravity, h)
+        self._apply_forces(free, turned, h)
+        reach = h * np.linalg.norm(free[:, :3], axis=1) + 2 * SLOP
+        contacts = self._detector.find(bodies.positions, turned, reach, self.threads)
+        keep = ~waiting(bodies, contacts)
+        if not keep.all():
+            contacts = contacts.selected(keep)
+        end("detect")
+        problem = contact_problem(bodies, turned, contacts, free, self.contact_radius, h)
+        solution = self._solve(problem, contacts, deadline)
+        new = free + problem.velocities(solution.impulses)
+        bodies.velocities[:], bodies.spins[:] = new[:, :3], new[:, 3:]
+        self._contacts, self._impulses = contacts, solution.impulses
+        end("solve")
+        new = new + self._apart(problem, contacts, new, h)
+        end("apart")
+        move(bodies, new, h)
+        end("move")
+        return solution, float(max(0.0, -contacts.gaps.min(initial=0.0)))
+
+    def _apply_forces(self, free: np.ndarray, turned: np.ndarray, h: float) -> None:
+        if self.forces.any():
+            free[:, :3] += h * self.bodies.inverse_masses[:, None] * self.forces[:, :3]
+            inverse = self.bodies.inverse_inertias(turned)
+            free[:, 3:] += h * np.einsum("mij,mj->mi", inverse, self.forces[:, 3:])
+
+    def _solve(self, problem: ContactProblem, contacts: ContactPoints, deadline: int | None) -> Solution:
+        """Begin with the impulses that the same features had in the last substep."""
+        start = np.zeros((len(contacts), 4))
+        if len(self._contacts) and len(contacts):
+            at = contacts.places_in(self._contacts)
+            start[at >= 0] = self._impulses[at[at >= 0]]
+        return self.solver.solve(
+            problem,
+            self.budget.iterations or 1000,
+            tolerance=self.budget.tolerance or 0.0,
+            deadline_ns=deadline,
+            start=start,
+            threads=self.threads,
+        )
+
+    def _apart(self, problem: ContactProblem, contacts: ContactPoints, new: np.ndarray, h: float) -> np.ndarray:
+        """Velocities (M, 6) that move bodies apart in this substep, and are then forgotten: no energy comes of it."""
+        if not (contacts.gaps < -SLOP).any():
+            return np.zeros_like(new)
+        blocks = problem.blocks()
+        speed = np.einsum("ksf,ksf->k", blocks[:, :, 0], new[problem.pairs])
+        gaps = contacts.gaps + h * speed  # at the end of the substep
+        wanted = np.where(gaps < -SLOP, APART * (gaps + SLOP), np.maximum(gaps, 0.0)) / h
+        pushing = ContactProblem(
+            problem.pairs, problem.frames, problem.arms, np.column_stack([wanted, np.zeros((len(gaps), 3))]),
+            np.zeros_like(problem.friction), problem.radii, problem.kinds, problem.inverse_mass,
+            problem.inverse_inertia,
+        )  # fmt: skip
+        found = self.solver.solve(pushing, PUSHES, threads=self.threads)
+        return pushing.velocities(found.impulses)

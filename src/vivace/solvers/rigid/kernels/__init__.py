@@ -1,0 +1,1 @@
+"""Compiled functions of the solvers for rigid contact."""
