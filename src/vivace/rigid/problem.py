@@ -123,7 +123,7 @@ class ContactProblem:
         if fixed_couple:
             return int((degree[self.pairs].sum(axis=1) - both).sum())
         moves = self.movable[self.pairs]
-        return int(((degree[self.pairs] * moves).sum(axis=1) - both * (moves.sum(axis=1) - 1)).sum())
+        return int(((degree[self.pairs] * moves).sum(axis=1) - both * moves.all(axis=1)).sum())
 
     def velocities(self, impulses: np.ndarray) -> np.ndarray:
         """What impulses (K, 4) do to the bodies: w = W Jᵀ λ, (M, 6), see (3.18)."""
