@@ -64,7 +64,7 @@ class RigidSimulation:
 
     Args:
         bodies: any number of `Body`.
-        solver: a contact solver by name, with options: "coloured", "gauss-seidel", "jacobi", "contact-sets", ...
+        solver: a contact solver by name, with options: "contact-sets", "coloured", "gauss-seidel", "jacobi", ...
         budget: a Budget, or milliseconds a frame. Iterations are those of a substep.
         time_step: of a frame (s).
         substeps: steps of equal length that a frame is made of.
@@ -77,7 +77,7 @@ class RigidSimulation:
         self,
         bodies: Sequence[Body],
         *,
-        solver: str | ContactSolver = "coloured",
+        solver: str | ContactSolver = "contact-sets",
         budget: Budget | float | None = None,
         time_step: float = 1 / 60,
         substeps: int = 4,
