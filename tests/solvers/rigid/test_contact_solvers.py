@@ -76,6 +76,25 @@ def test_jacobi_inside_a_set_sees_the_same_velocities():
     assert np.abs(problem.velocities(turned)[1, 3:]).max() > 1e-3
 
 
+def test_factors_inside_a_set_are_bound_by_its_coupling():
+    """No larger than 1.5 ÷ Σ |A_ij| over the contacts of the set, nor than 1 ÷ A_ii; by the matrix itself."""
+    problem = random_problem(2, contacts=14, bodies=5, fixed=1)
+    solver = make_contact_solver("contact-sets")
+    order = solver.arrange(problem)
+    scheme = Factorised(problem, order, rates_of(problem, "local"), None)
+    solver.iteration(scheme)
+    rows = scheme.arrays["rows"].reshape(-1, 24)[:, 16:19]
+    blocks = np.abs(problem.operator().toarray()).reshape(14, 4, 14, 4)
+    sets = np.sort(problem.pairs, axis=1)
+    for place, k in enumerate(order):
+        same = (sets == sets[k]).all(axis=1)
+        sums = blocks[k][:, same].sum(axis=(1, 2))
+        diagonal = problem.diagonal()[k]
+        for row, axes in enumerate(([0], [1, 2], [3])):
+            bound = min(1.5 / sums[axes].max(), 1.0 / diagonal[axes].max()) if sums[axes].max() > 0 else 0.0
+            assert rows[place, row] == pytest.approx(bound)
+
+
 def box_on_ground():
     """A cube of 1 kg that has fallen for a hundredth of a second, on four corners."""
     problem = random_problem(0, contacts=4, bodies=2, fixed=1)
