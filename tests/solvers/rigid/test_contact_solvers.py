@@ -183,6 +183,42 @@ def test_divergence_is_taken_back(scheme):
     assert not lost.residuals[-1] < lost.residuals[0]
 
 
+def test_a_partition_has_fewer_bodies_between_its_parts():
+    """By METIS; and with fewer of them, an iteration is nearer to sequential Gauss-Seidel's."""
+    pytest.importorskip("pymetis")
+    problem = ball_grid(8)
+    shared, left = {}, {}
+    for partition in ("order", "metis"):
+        solver = make_contact_solver(f"naive-parallel:partition={partition},parts=6")
+        order = solver.arrange(problem)
+        assert sorted(order.tolist()) == list(range(problem.contacts))
+        bounds = solver._bounds
+        parts = [set(problem.pairs[order[a:b]].ravel().tolist()) - {0} for a, b in pairwise(bounds)]
+        shared[partition] = sum(len(part) for part in parts) - len(set().union(*parts))
+        left[partition] = quality(problem, solver.solve(problem, 50).impulses)
+        np.testing.assert_array_equal(solver.solve(problem, 5).impulses, solver.solve(problem, 5, threads=1).impulses)
+    assert shared["metis"] < 1.2 * shared["order"]
+    assert left["metis"] < 1.5 * left["order"]
+
+
+def test_messages_bring_the_same_bits():
+    problem = ball_grid(6)
+    plain = make_contact_solver("naive-parallel").solve(problem, 10)
+    found = make_contact_solver("message-passing").solve(problem, 10, threads=2)
+    np.testing.assert_array_equal(found.impulses, plain.impulses)
+    np.testing.assert_array_equal(found.residuals, plain.residuals)
+    soon = make_contact_solver("message-passing").solve(problem, 1000, tolerance=0.01)
+    assert soon.iterations < 1000
+    assert soon.residuals[-1] <= 0.01
+
+
+def test_acceleration_leaves_in_fifty_iterations_a_hundredth_of_what_sweeps_do_in_a_hundred():
+    problem = ball_grid(8)
+    fast = quality(problem, make_contact_solver("anderson").solve(problem, 50).impulses)
+    slow = quality(problem, make_contact_solver("contact-sets").solve(problem, 100).impulses)
+    assert fast < 0.01 * slow
+
+
 def test_a_start_at_the_answer_stays_there():
     problem = ball_grid(4)
     solver = make_contact_solver("contact-sets")
