@@ -42,5 +42,5 @@ class ContactPoints:
         return (self.bodies[:, 0].astype(np.int64) << 32) | self.bodies[:, 1]
 
     def places_in(self, earlier: ContactPoints) -> np.ndarray:
-        """Where each contact stood in an earlier list, (K,) int64; -1 for those that are new."""
+        """Where each contact stood in an earlier list, (K,) int64; -1 for those that are new. Both must be sorted."""
         return match(self.bodies, self.features, earlier.bodies, earlier.features)
