@@ -10,6 +10,7 @@ import pytest
 from rigid import reference
 from vivace import InputError
 from vivace.collisions import Box, Capsule, Collider, ConvexMesh, Plane, Sphere
+from vivace.rigid import detection
 from vivace.rigid.contacts import ContactPoints
 from vivace.rigid.detection import BodyDetector
 
@@ -223,16 +224,20 @@ def test_spheres_are_found_as_all_pairs_say():
 
 
 @pytest.mark.slow
-def test_many_bodies_have_the_contacts_of_all_pairs_but_of_those_that_cannot_move():
-    bodies, poses = scattered(60, 1, 2.0)
+@pytest.mark.parametrize("few", [0, 1000])
+def test_many_bodies_have_the_contacts_of_all_pairs_but_of_those_that_cannot_move(few, monkeypatch):
+    """Few boxes are each held against each; more than that are paired by a grid."""
+    monkeypatch.setattr(detection, "FEW", few)
+    count = 60
+    bodies, poses = scattered(count, 1, 2.0)
     bodies[7], bodies[40] = Plane((0, 0.3, 0)), Plane((0, 0, 0.2), (0, 0, 1))
     poses[0][[7, 40]], poses[1][[7, 40]] = (part[[7, 40]] for part in reference.first_poses(bodies))
-    movable = np.arange(60) % 3 > 0
+    movable = np.arange(count) % 3 > 0
     movable[[7, 40]] = False
-    reach = np.random.default_rng(2).uniform(0, 0.05, 60)
+    reach = np.random.default_rng(2).uniform(0, 0.05, count)
     contacts = found(bodies, poses, reach, movable)
     singles = []
-    for i, j in combinations(range(60), 2):
+    for i, j in combinations(range(count), 2):
         if movable[i] or movable[j]:
             one = found([bodies[i], bodies[j]], (poses[0][[i, j]], poses[1][[i, j]]), reach[[i, j]], movable[[i, j]])
             one.bodies[:] = i, j

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from rigid import reference
-from rigid.test_detection import found
+from rigid.test_detection import TWO, found, random_pairs
 from vivace.collisions import Box, Capsule, ConvexMesh, Plane, Sphere
 from vivace.mesh.mesh import as_rotation
+from vivace.rigid.detection import BodyDetector
 
 UP = np.array([0.0, 1.0, 0.0])
 DIAGONAL = np.array([1, 0, -1]) / np.sqrt(2) * np.arccos(1 / np.sqrt(3))  # stands a cube on a corner
@@ -177,6 +178,25 @@ def test_what_is_pushed_over_an_edge_keeps_contacts_along_it():
         assert low == pytest.approx(x - 0.3, abs=1e-9)
         assert high == pytest.approx(min(x + 0.3, 1), abs=1e-3)
         np.testing.assert_allclose(contacts.normals, np.tile([0, 1.0, 0], (4, 1)), atol=1e-12)
+
+
+@pytest.mark.parametrize(("first", "second"), TWO)
+def test_the_smallest_gap_changes_no_faster_than_bodies_move(first, second):
+    """But for the switch of axes: within a hair, and where one that overlaps a little more is kept."""
+    for bodies, (positions, rotations), rng in random_pairs(first, second, 3, seed=6):
+        detector = BodyDetector(bodies, [True, True])
+        contacts = detector.find(positions, rotations, 3.0)
+        start = positions[1] - (contacts.gaps.min() - 0.01) * contacts.normals[0]
+        velocity, spin = 0.1 * rng.normal(size=3) - 0.1 * contacts.normals[0], rng.normal(size=3)
+        farthest = max(np.linalg.norm(reference.corners_of(bodies[1]), axis=1)) + reference.radius_of(bodies[1])
+        step = 5e-4
+        most = step * (np.linalg.norm(velocity) + np.linalg.norm(spin) * farthest)
+        gaps = []
+        for t in np.arange(200) * step:
+            moved, turned = np.array([positions[0], start + t * velocity]), as_rotation(spin * t) @ rotations[1]
+            gaps.append(detector.find(moved, np.array([rotations[0], turned]), 3.0).gaps.min())
+        deepest = max(-min(gaps) - sum(map(reference.radius_of, bodies)), 0.0)
+        assert np.abs(np.diff(gaps)).max() <= most + 5e-5 + 2e-3 * deepest
 
 
 # --- cards --------------------------------------------------------------------------------------------------------

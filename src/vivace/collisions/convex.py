@@ -26,7 +26,8 @@ class ConvexMesh(Collider):
     """The convex hull of points, with flat faces of any number of corners.
 
     Soft bodies meet it as samples of its distance on a grid, as if it were a `Sampled`; these are made when they are
-    first needed. Rigid bodies meet its corners, edges and faces, exactly.
+    first needed. Rigid bodies meet its corners, edges and faces, exactly. Where two of them overlap, all edges of one
+    are tried with all edges of the other: keep to some tens of corners.
 
     Args:
         vertices: (n, 3) points, in m, or a Mesh; what lies inside their hull is of no importance.

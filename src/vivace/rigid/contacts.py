@@ -43,7 +43,7 @@ class ContactPoints:
         return out
 
     def places_in(self, earlier: ContactPoints) -> np.ndarray:
-        """Where each contact stood in an earlier list, (K,) int64; -1 for those that are new."""
+        """Where each contact stood in an earlier list, (K,) int64; -1 for those that are new. Both must be sorted."""
         found: np.ndarray = match(self.bodies, self.features, earlier.bodies, earlier.features)
         return found
 

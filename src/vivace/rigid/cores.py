@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -74,6 +75,12 @@ class Pattern:
         return cls.of(3, hull.corners, np.array(normals), loops)
 
 
+@cache
+def _boxes() -> tuple[Pattern, ...]:
+    """Of boxes that extend along no axis, along x, along y, along x and y, along z, ..."""
+    return tuple(Pattern.of_box([axis for axis in range(3) if kind >> axis & 1]) for kind in range(8))
+
+
 class Cores:
     """The cores of bodies.
 
@@ -90,11 +97,11 @@ class Cores:
         which, rows = rounded_cores(geometries)
         core, radius = rows[:, 12:15].copy(), rows[:, 15]
         core[core <= THIN * radius[:, None]] = 0.0
-        boxes = [Pattern.of_box([axis for axis in range(3) if kind >> axis & 1]) for kind in range(8)]
+        boxes = _boxes()
         kinds = (core > 0) @ np.array([1, 2, 4])
         hulls = {k: geometry for k, geometry in enumerate(geometries) if isinstance(geometry, ConvexMesh)}
         known: dict[int, int] = {}  # one table for all bodies that are the same object
-        self.patterns = boxes
+        self.patterns = list(boxes)
         self.pattern = np.zeros(count, np.int32)
         self.first, self.last = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self.radii, self.sizes = np.zeros(count), np.full(count, np.inf)

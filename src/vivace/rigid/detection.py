@@ -9,7 +9,7 @@ the others looked at closely. The order of contacts does not depend on the numbe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from .geometry import check_geometries
 from .kernels import pairs as kernels
 from .kernels.narrow import narrow
 
+FEW = 100  # bodies that are not worth a grid
 MOST = 4  # contacts of a pair: fewer for lines (2) and spheres (1)
 
 
@@ -114,20 +115,27 @@ class BodyDetector:
         """(P, 2) int32 pairs that may touch, sorted, the lower number first."""
         count, sizes, order, moving = len(positions), self.cores.sizes, self._order, self._moving
         lower, upper = self._bounds(arrays, threads)
-        m = len(moving)
         turns = arrays["rotations"].reshape(count, 3, 3)
-        found = [kernels.over_planes(self._planes, moving, positions, turns, sizes, arrays["reaches"])]
-        if m > 1:
-            found.append(order[broad_phase_pairs(lower[:m], upper[:m], None, threads)])
-        if 0 < m < len(order):
-            others = lower[m:], upper[m:]
-            found.append(order[broad_phase_pairs(lower[:m], upper[:m], others, threads) + np.array([0, m], np.int32)])
+        over = kernels.over_planes(self._planes, moving, positions, turns, sizes, arrays["reaches"])
+        found = [over, *(order[own] for own in _overlapping(lower, upper, len(moving), threads))]
         pairs = np.ascontiguousarray(np.concatenate(found))
         keep = np.zeros(len(pairs), np.int32)
         balls = {"pairs": pairs.ravel(), "positions": arrays["positions"], "reaches": arrays["reaches"]}
         _run(Phase(kernels.near, balls | {"sizes": sizes, "keep": keep}, 0, len(pairs)), threads)
         ordered: np.ndarray = kernels.sort_pairs(pairs, keep, count)
         return ordered
+
+
+def _overlapping(lower: np.ndarray, upper: np.ndarray, moving: int, threads: int) -> Iterator[np.ndarray]:
+    """Pairs of boxes of which one is among the first `moving` at least."""
+    if len(lower) <= FEW:
+        yield kernels.all_pairs(lower, upper, moving)
+        return
+    own = lower[:moving], upper[:moving]
+    if moving > 1:
+        yield broad_phase_pairs(*own, None, threads)
+    if 0 < moving < len(lower):
+        yield broad_phase_pairs(*own, (lower[moving:], upper[moving:]), threads) + np.array([0, moving], np.int32)
 
 
 def _run(phase: Phase, threads: int) -> None:

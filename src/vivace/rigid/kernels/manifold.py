@@ -145,21 +145,27 @@ def keep(spots, names, count, x, y, low, high, number, limit, slack):
 
 
 @function
-def overlap(a, corners_a, numbers_a, slope_a, b, corners_b, numbers_b, slope_b, limit, slack, aside, spots, names):
-    """The candidates of two features, each with a gap of at most `limit`; how many there are."""
+def overlap(
+    a, corners_a, numbers_a, slope_a, b, corners_b, numbers_b, slope_b, least, limit, slack, aside, spots, names
+):  # fmt: skip
+    """The candidates of two features, each with a gap of at most `limit`; how many there are.
+
+    No gap is smaller than `least`, how far the cores are apart: that of a corner beside a feature would be, where the
+    feature is steep, if it went on there.
+    """
     count = 0
     lines = corners_a == 2 and corners_b == 2
     aside = aside if lines else slack
     for k in range(corners_a):
         x, y = a[k, 0], a[k, 1]
         if over(b, corners_b, -1.0, x, y, slack, aside):
-            high = b[0, 2] + slope_b[0] * (x - b[0, 0]) + slope_b[1] * (y - b[0, 1])
+            high = max(b[0, 2] + slope_b[0] * (x - b[0, 0]) + slope_b[1] * (y - b[0, 1]), a[k, 2] + least)
             number = name(OWN_CORNER, numbers_a[k, 0], 0)
             count = keep(spots, names, count, x, y, a[k, 2], high, number, limit, slack)
     for k in range(corners_b):
         x, y = b[k, 0], b[k, 1]
         if over(a, corners_a, 1.0, x, y, slack, aside):
-            low = a[0, 2] + slope_a[0] * (x - a[0, 0]) + slope_a[1] * (y - a[0, 1])
+            low = min(a[0, 2] + slope_a[0] * (x - a[0, 0]) + slope_a[1] * (y - a[0, 1]), b[k, 2] - least)
             number = name(OTHER_CORNER, 0, numbers_b[k, 0])
             count = keep(spots, names, count, x, y, low, b[k, 2], number, limit, slack)
     if lines and count > 1:

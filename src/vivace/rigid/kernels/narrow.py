@@ -143,8 +143,8 @@ def _between_cores(
         return _one(spots, names, near, u, v, n, best, name(OTHER_CORNER, 0, numbers_b[0, 0])), n
     aside = max(slack, ASIDE * radii)
     found = overlap(
-        shape_a, corners_a, numbers_a, (ax, ay), shape_b, corners_b, numbers_b, (bx, by), limit, slack, aside,
-        spots, names,
+        shape_a, corners_a, numbers_a, (ax, ay), shape_b, corners_b, numbers_b, (bx, by), best, limit, slack,
+        aside, spots, names,
     )  # fmt: skip
     nearest = np.inf
     for k in range(found):

@@ -36,6 +36,22 @@ def bounds(
 
 
 @compiled
+def all_pairs(lower, upper, moving):
+    """Pairs of boxes that overlap, one of the first `moving` at least: each against each, for few of them."""
+    count = lower.shape[0]
+    found, w = np.empty((count * moving, 2), np.int32), 0
+    for i in range(moving):
+        for j in range(i + 1, count):
+            apart = False
+            for axis in range(3):
+                apart |= (lower[i, axis] > upper[j, axis]) | (upper[i, axis] < lower[j, axis])
+            if not apart:
+                found[w, 0], found[w, 1] = i, j
+                w += 1
+    return found[:w]
+
+
+@compiled
 def over_planes(planes, moving, positions, rotations, sizes, reaches):
     """Pairs of half spaces and of bodies whose balls come within reach of them."""
     rooms = 64
