@@ -1,6 +1,6 @@
 """Rigid bodies: a board is tilted slowly until a box on it slides, at the angle that its friction says.
 
-python examples/rigid_bodies.py
+`path` moves a body; contacts push those that are free.
 """
 
 import numpy as np
