@@ -23,7 +23,7 @@ from .errors import (
     VivaceError,
 )
 from .model import MATERIALS, Cloth, Jelly, Material, Model, Solid, Wire
-from .scenes import SCENES, Scene, load_scene, make_scene
+from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
 from .simulation import Report, Simulation, State
 from .solvers import SOLVERS, Budget, Deadline, Outcome, Solver
 
@@ -47,6 +47,7 @@ __all__ = [
     "Outcome",
     "Prepared",
     "Report",
+    "RigidScene",
     "Role",
     "Scene",
     "Simulation",

@@ -12,7 +12,7 @@ RUN = ("run", "tablecloth", "--set", "resolution=6", "--frames", 1, "--iteration
     ("arguments", "words"),
     [
         (("run", "tablecloht"), ["unknown scene 'tablecloht'", "did you mean 'tablecloth'?"]),
-        (("run", "zzz"), ["unknown scene 'zzz'", "known: armadillo, bar, cloth-heap, cube"]),
+        (("run", "zzz"), ["unknown scene 'zzz'", "known: armadillo, ball-grid, ball-pile, bar"]),
         (("run", ""), ["''"]),
         (("run", "x" * 300), ["unknown scene"]),
         (("run", "x" * 300 + ".obj"), ["no file"]),
