@@ -127,9 +127,9 @@ def dominoes(
         raise InputError(f"push must be a number in rad/s, not {shown(push)}")
     half = (0.5 * thickness, 0.5 * height, 0.5 * width)
     boxes = [Box((spacing * (k - 0.5 * (n - 1)), half[1], 0.0), half) for k in range(n)]
-    pushed = {"spin": (0.0, 0.0, -push), "velocity": (push * half[1], push * half[0], 0.0)}  # about its front foot
     bodies = [ground(friction), *(Body(box, density, friction=friction) for box in boxes)]
-    bodies[1] = replace(bodies[1], **pushed)
+    over_its_foot = (push * half[1], push * half[0], 0.0)
+    bodies[1] = replace(bodies[1], spin=(0.0, 0.0, -push), velocity=over_its_foot)
     return RigidScene("dominoes", bodies, frames=180, view=(0.6, 0.45, 1.0))
 
 
