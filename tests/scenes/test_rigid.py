@@ -126,7 +126,7 @@ def test_a_box_slides_down_as_coulomb_says(angle, friction):
 @pytest.mark.slow
 def test_a_box_stays_where_friction_suffices():
     sim, _ = simulate("ramp", 60, angle=20.0, friction=0.5)
-    start = make_scene("ramp").simulate().positions[1]
+    start = make_scene("ramp", angle=20.0).simulate().positions[1]
     assert np.linalg.norm(sim.positions[1] - start) < 1e-4
 
 

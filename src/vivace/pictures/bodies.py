@@ -22,7 +22,8 @@ from .scenery import Scenery, creased
 
 MOST_TRIANGLES = 400_000  # of all bodies together: round ones are drawn coarser rather than slower
 FINEST, COARSEST = 12, 2  # steps along a quarter of a circle
-BAND = 0.35  # of a ball's surface is lighter, so that one sees it turn
+LIGHTER = 0.5  # share of white in one half of a ball, so that one sees it turn
+DARKER = 0.8  # what follows a path, in the colour of scenery
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ def film_of_bodies(
     camera: Camera | None = None,
     settings: Mapping[str, Any],
 ) -> Film:
-    """A film of bodies; what is fixed is scenery, and what follows a path has its colour.
+    """A film of bodies; what is fixed is scenery, and what follows a path is a little darker.
 
     Args:
         bodies: at their first places, from which they have their shapes.
@@ -122,11 +123,11 @@ def _is_round(shape: Sphere | Box | Capsule) -> bool:
 
 
 def _colours(bodies: Sequence[Body], local: NDArray[Any], owner: NDArray[np.int64]) -> NDArray[Any]:
-    """(n, 3): a hue for each body, balls with a lighter band."""
+    """(n, 3): a hue for each body, one half of a ball lighter; what follows a path is darker than scenery."""
     hues = [oklch(LIGHTNESS[k % 3], CHROMA, FIRST_HUE + k * GOLDEN_ANGLE) for k in range(len(bodies))]
-    own = np.array([Look().scenery if body.path is not None else hue for body, hue in zip(bodies, hues, strict=True)])
+    led = DARKER * np.array(Look().scenery)
+    own = np.array([led if body.path is not None else hue for body, hue in zip(bodies, hues, strict=True)])
     colours: NDArray[Any] = own[owner]
-    radii = np.array([body.shape.radius if isinstance(body.shape, Sphere) else 0.0 for body in bodies])[owner]
-    band = np.abs(local[:, 0]) < BAND * radii
-    colours[band] += 0.55 * (1 - colours[band])
+    light = np.array([isinstance(body.shape, Sphere) for body in bodies])[owner] & (local[:, 0] > -1e-9)
+    colours[light] += LIGHTER * (1 - colours[light])
     return colours

@@ -86,7 +86,7 @@ def house_of_cards(
 
 
 @SCENES.register("ramp")
-def ramp(angle: float = 20.0, side: float = 0.2, density: float = 500.0, friction: float = 0.5) -> RigidScene:
+def ramp(angle: float = 25.0, side: float = 0.2, density: float = 500.0, friction: float = 0.4) -> RigidScene:
     """A box on a tilted plane: it slides if tan(angle) is more than the friction.
 
     Then, after t seconds, it is ½ g (sin(angle) - friction cos(angle)) t² farther down.
@@ -150,7 +150,7 @@ def mug(
     for name, value in (("pull", pull), ("distance", distance)):
         check_positive(name, value)
     check_size("height", height), check_size("radius", radius)
-    top, thick = 0.75, 0.008
+    top, thick = 0.1, 0.008
     angles = np.arange(24) * (2 * math.pi / 24)
     rim = np.stack([radius * np.cos(angles), np.zeros(24), radius * np.sin(angles)], axis=1)
     foot, upwards = top + thick, np.array([0.0, 1.0, 0.0])
@@ -162,7 +162,7 @@ def mug(
         x = 0.5 * pull * early**2 if t <= half_way else distance - 0.5 * pull * late**2
         return np.array([x, 0.0, 0.0]), np.zeros(3)
 
-    table = Box((0.0, top - 0.02, 0.0), (0.4, 0.02, 0.25))
+    table = Box((0.0, 0.5 * top, 0.0), (0.4, 0.5 * top, 0.25))
     plate = Box((0.0, top + 0.5 * thick, 0.0), (0.16, 0.5 * thick, 0.12))
     bodies = [
         ground(friction),
