@@ -20,7 +20,7 @@ from .camera import Camera, bounds_of
 from .palette import CHROMA, FIRST_HUE, GOLDEN_ANGLE, LIGHTNESS, oklch
 from .scenery import Scenery, creased
 
-MOST_TRIANGLES = 400_000  # of all bodies together: round ones are drawn coarser rather than slower
+MOST_TRIANGLES = 100_000  # of all bodies together: round ones are drawn coarser rather than slower
 FINEST, COARSEST = 12, 2  # steps along a quarter of a circle
 LIGHTER = 0.5  # share of white in one half of a ball, so that one sees it turn
 DARKER = 0.8  # what follows a path, in the colour of scenery
