@@ -88,6 +88,7 @@ def by_loop(scene, q, alpha, rho, iterations):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.97])
 def test_position_based_iterations_equal_loop(position_based, rho):
     """What figure 7 shows of the package's solvers is what a loop over the edges leaves."""
@@ -133,6 +134,7 @@ def texts():
                 yield str(file.relative_to(ROOT)), file.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_benchmarks_that_are_named_exist():
     """Whoever reads `benchmarks/x.py` or `vivace bench x` anywhere finds it."""
     named = [(place, name) for place, text in texts() for name in re.findall(r"benchmarks/[\w/]+\.py", text)]

@@ -47,6 +47,7 @@ def test_models_that_are_accepted_stay_finite(what, solver):
     assert not lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("what", ["positions", "velocities", "targets", "gravity", "wind", "time_step", "forces"])
 def test_states_that_are_accepted_stay_finite(what, solver):

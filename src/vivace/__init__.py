@@ -23,8 +23,9 @@ from .errors import (
     VivaceError,
 )
 from .model import MATERIALS, Cloth, Jelly, Material, Model, Solid, Wire
+from .rigid.bodies import Body
 from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
-from .simulation import Report, Simulation, State
+from .simulation import Report, RigidReport, RigidSimulation, Simulation, State
 from .solvers import SOLVERS, Budget, Deadline, Outcome, Solver
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "SCENES",
     "SOLVERS",
     "Blocks",
+    "Body",
     "Budget",
     "Cloth",
     "Deadline",
@@ -47,7 +49,9 @@ __all__ = [
     "Outcome",
     "Prepared",
     "Report",
+    "RigidReport",
     "RigidScene",
+    "RigidSimulation",
     "Role",
     "Scene",
     "Simulation",

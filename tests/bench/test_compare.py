@@ -98,6 +98,7 @@ def test_all_start_from_the_same_state(state, monkeypatch):
             np.testing.assert_array_equal(getattr(frame, name), getattr(state.frame, name))
 
 
+@pytest.mark.slow
 def test_every_simulation_is_prepared_once(state, monkeypatch):
     prepared = []
     cls = type(make_solver("jacobi"))
@@ -138,6 +139,7 @@ def test_errors_agree_with_an_independent_computation(cloth, state, curves):
         np.testing.assert_allclose(curve.gradients, report.gradient / np.linalg.norm(gradient), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_more_sweeps_leave_no_more_error(curves):
     errors = [curve.errors[0] for curve in curves if curve.solver == "vivace" and curve.budget.iterations]
     assert errors == sorted(errors, reverse=True)

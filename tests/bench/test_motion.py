@@ -264,6 +264,7 @@ def jelly():
     return Scene("jelly", Model.of(mesh.bar(5, 3, 3, (0.4, 0.1, 0.1)), Jelly()).pin("left"), 1 / 60)
 
 
+@pytest.mark.slow
 def test_constraints_by_value_have_converged_motion(jelly):
     """A jelly's volumes are known by their value alone: Newton's method follows the reference, a few passes do not."""
     (newton,) = compare(jelly, ["newton"], iterations=[40], frames=6, samples=1, times=(0.1,))

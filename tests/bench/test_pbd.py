@@ -46,6 +46,7 @@ def test_every_scene_has_its_types_and_the_papers_row(small):
     assert small["s1"].row()["paper"]["constraints"]["volume"] == {"constraints": 50_000, "colours": 124}
 
 
+@pytest.mark.slow
 def test_colours_are_valid_and_within_the_bound(small):
     for measured in small.values():
         n = measured.scene.model.n
@@ -73,6 +74,7 @@ def test_runs_are_serial_then_coloured(small):
         json.dumps(measured.row())
 
 
+@pytest.mark.slow
 def test_collision_handling_is_left_out(monkeypatch):
     """What is told is predict + solve + update of a model that touches nothing, and the whole step of one that does."""
     seen, plain = [], Simulation.step

@@ -80,6 +80,7 @@ def test_errors_are_those_of_their_frames(cloth):
     assert result.summary()["relative_error_median"] == pytest.approx(np.median(list(result.errors.values())))
 
 
+@pytest.mark.slow
 def test_constraints_by_value_have_errors():
     """The energy of a step has them, and so has its minimum: Newton's method reaches it, one pass does not."""
     jelly = Scene("jelly", Model.of(mesh.bar(5, 3, 3, (0.4, 0.1, 0.1)), Jelly()).pin("left"), 1 / 60)

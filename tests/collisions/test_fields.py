@@ -207,6 +207,7 @@ def mesh_angle(mesh: Mesh) -> float:
     return float(2 * np.arcsin(np.linalg.norm(a - b, axis=1) / 2 / np.linalg.norm(a, axis=1)).max())
 
 
+@pytest.mark.slow
 def test_gradients_of_samples_point_along_differences(ring):
     x, step = scatter(400, 7, 0.7), 1e-7
     slopes = np.stack([(ring.distance(x + e) - ring.distance(x - e)) / (2 * step) for e in step * np.eye(3)], axis=1)

@@ -137,6 +137,7 @@ def test_every_pair_of_a_pile(seed, speed):
     compare(Surfaces(x, triangles, THICKNESS), rows(x), rows(x + speed * rng.standard_normal(x.shape)))
 
 
+@pytest.mark.slow
 def test_large_coordinates():
     """Far from the origin float32 rounds positions to 1/128: contacts are those of the rounded positions."""
     x, triangles = soup(3, 14, 0.3)

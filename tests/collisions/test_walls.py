@@ -170,6 +170,7 @@ def test_nothing_tunnels_through_samples(ring):
     assert (heights(found, q)[hit] > -0.02).mean() > 0.99  # within the spacing
 
 
+@pytest.mark.slow
 def test_a_way_along_one_side_of_a_valley_does_not_end_below_its_floor(ring):
     """From contact with the inner wall of the ring, across its hole, into the opposite wall."""
     t = np.linspace(0, 2 * np.pi, 50)

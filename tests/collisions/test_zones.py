@@ -65,6 +65,7 @@ def test_what_does_not_cross_stays_as_it_is(sheets, guard):
     assert np.array_equal(x, wanted)
 
 
+@pytest.mark.slow
 def test_zones_are_local(sheets, guard):
     """One vertex that pierces the sheet below stops with what it would pierce; the rest moves on."""
     q = rows(sheets.vertices)
@@ -100,6 +101,7 @@ def test_a_wall_is_no_way_out(sheets, guard):
     assert np.count_nonzero(x[64:, 1] > x[:64, 1].max()) >= 50  # but for corners that hang over
 
 
+@pytest.mark.slow
 def test_held_vertices_stay_where_they_are_held(sheets, guard):
     q = rows(sheets.vertices)
     x = q.copy()

@@ -141,6 +141,7 @@ def test_the_heuristic_saves_rounds():
 # --- what happens inside ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", PARALLEL)
 def test_several_vertices_are_coloured_at_the_same_time(algorithm, monkeypatch):
     """Two threads are in every phase over the vertices of a round at once; what counts the rest is one chunk."""

@@ -119,6 +119,7 @@ def test_graph_keeps_entries_that_cancel():
     assert len(system.graph[1]) == 4 * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENERGY_SCENES)
 def test_kernels_agree_with_the_float64_problem(name):
     """The prediction s and the constant part of b of a step are those of `System`, to float32: with both dampings.

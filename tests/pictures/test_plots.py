@@ -59,6 +59,7 @@ def test_density_keeps_every_entry_and_leaves_empty_blocks_empty():
     assert image[image > 0].min() >= 0.3  # single entries stay visible
 
 
+@pytest.mark.slow
 def test_an_order_must_be_a_permutation(tmp_path):
     with pytest.raises(InputError, match="'bad' is not a permutation of the 4"):
         adjacency_before_after(tmp_path / "a.png", *ring(4), {"bad": ([0, 0, 1, 2], [0, 4], "")})

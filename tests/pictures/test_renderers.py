@@ -50,6 +50,7 @@ def test_the_nearer_triangle_covers_the_farther_one(backend):
             assert picture[110, 100].argmax() == nearest
 
 
+@pytest.mark.slow
 def test_front_and_back_have_their_own_colours(backend):
     positions = np.array([[-1.0, -1, 0], [1, -1, 0], [0, 1, 0]])
     look = Look(front=(0.1, 0.8, 0.1), back=(0.8, 0.1, 0.1))

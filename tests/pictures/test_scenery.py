@@ -122,6 +122,7 @@ def test_what_is_nearer_hides_what_is_farther(backend):
     assert before[75, 115].argmax() == 2
 
 
+@pytest.mark.slow
 def test_what_lies_on_a_thing_is_before_it(backend):
     """A flat square, its corners a hair over a ball that bulges through its middle by two hundredths."""
     top = 0.2 * SQUARE + (0, 0, 1.0)
@@ -129,6 +130,7 @@ def test_what_lies_on_a_thing_is_before_it(backend):
     assert (picture[145:156, 195:206].argmax(axis=2) == 2).all()
 
 
+@pytest.mark.slow
 def test_walls_are_seen_from_outside_only(backend):
     toward, away = (Scenery.of([Plane((0, 0, 2), (0, 0, z))], *BODIES) for z in (1, -1))
     assert draw(toward, backend)[75, 100].argmax() == 1

@@ -74,6 +74,7 @@ def assert_same(ours: ContactPoints, its: ContactPoints, **tolerance) -> None:
 # --- one pair against brute force ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_the_smallest_gap_is_the_distance_and_along_the_normal_bodies_touch(first, second):
     """Apart: to rounding. In each other: an axis that is tried first stays if another is better by 0.1 %."""
@@ -94,6 +95,7 @@ def test_the_smallest_gap_is_the_distance_and_along_the_normal_bodies_touch(firs
             assert reference.gap(*bodies, (moved, poses[1])) == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_normals_are_unit_vectors_from_the_first_and_gaps_are_within_reach(first, second):
     for bodies, poses, _ in random_pairs(first, second, 12, seed=1):
@@ -109,6 +111,7 @@ def test_normals_are_unit_vectors_from_the_first_and_gaps_are_within_reach(first
             assert contacts.gaps.min() >= apart - 1e-9  # no contact is deeper than the bodies are along the normal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), SHARP)
 def test_contacts_are_midway_between_both_surfaces(first, second):
     """Of bodies without a radius, the ends of every gap lie on a surface, but for the tolerance of corners."""
@@ -129,6 +132,7 @@ def _height(hull: ConvexMesh, face: np.ndarray, point: np.ndarray) -> float:
     return float((point - corners[0]) @ normal / np.linalg.norm(normal))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_swapped_bodies_have_the_opposite_normal(first, second):
     for bodies, (positions, rotations), _ in random_pairs(first, second, 12, seed=3):
@@ -141,6 +145,7 @@ def test_swapped_bodies_have_the_opposite_normal(first, second):
             assert ours.gaps.min() == pytest.approx(its.gaps.min(), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_turning_and_moving_everything_turns_and_moves_the_contacts(first, second):
     for bodies, (positions, rotations), rng in random_pairs(first, second, 12, seed=4):
@@ -154,6 +159,7 @@ def test_turning_and_moving_everything_turns_and_moves_the_contacts(first, secon
         np.testing.assert_array_equal(its.features, ours.features)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_bodies_that_nearly_touch_have_small_gaps(first, second):
     """Pushed together until they touch, a little less and a little more. Within a hair, 1e-4 of the smaller body's
@@ -174,6 +180,7 @@ def test_bodies_that_nearly_touch_have_small_gaps(first, second):
 # --- half spaces --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", [True, False])
 def test_over_a_half_space_the_gap_is_that_of_the_lowest_point(kind, first):
@@ -198,6 +205,7 @@ def test_over_a_half_space_the_gap_is_that_of_the_lowest_point(kind, first):
 # --- many bodies --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_spheres_are_found_as_all_pairs_say():
     bodies, poses = scattered(400, 0, 4.0, kinds=("sphere",))
     contacts = found(bodies, poses, reach=0.05)
@@ -214,6 +222,7 @@ def test_spheres_are_found_as_all_pairs_say():
     np.testing.assert_allclose(contacts.points, middles, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_many_bodies_have_the_contacts_of_all_pairs_but_of_those_that_cannot_move():
     bodies, poses = scattered(60, 1, 2.0)
     bodies[7], bodies[40] = Plane((0, 0.3, 0)), Plane((0, 0, 0.2), (0, 0, 1))
@@ -236,16 +245,19 @@ def test_many_bodies_have_the_contacts_of_all_pairs_but_of_those_that_cannot_mov
     assert len(np.unique(np.column_stack([contacts.pairs, contacts.features]), axis=0)) == len(contacts)
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_nothing():
     bodies, poses = scattered(300, 3, 3.0)
     assert_same(found(bodies, poses, threads=1), found(bodies, poses, threads=2))
 
 
+@pytest.mark.slow
 def test_a_number_reaches_as_far_as_two_halves():
     bodies, poses = scattered(50, 4, 2.0)
     assert_same(found(bodies, poses, 0.1), found(bodies, poses, np.full(50, 0.05)))
 
 
+@pytest.mark.slow
 def test_a_thousand_bodies_in_one_point_stay_finite():
     bodies, _ = scattered(1000, 5, 0.0, kinds=("sphere",) * 12 + KINDS)
     for turns in (np.tile(np.eye(3), (1000, 1, 1)), scattered(1000, 6, 0.0, ("sphere",))[1][1]):
@@ -268,6 +280,7 @@ def test_the_same_body_in_the_same_place_is_deep_in_itself():
 # --- from step to step --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_places_in_an_earlier_list():
     bodies, poses = scattered(60, 7, 2.0)
     before = found(bodies, poses, 0.02)

@@ -91,6 +91,7 @@ def test_rounded_bodies_weigh_what_random_points_in_them_weigh(geometry):
     np.testing.assert_allclose(rotation @ inertia @ rotation.T, moments, atol=5e-3 * np.abs(moments).max())
 
 
+@pytest.mark.slow
 def test_the_surface_of_a_rounded_box_encloses_what_it_weighs():
     """A polyhedron inside the body weighs less, by the square of the steps its round parts have."""
     geometry = Box((0.1, 0.2, 0.3), (0.5, 0.2, 0.3), TURN, 0.15)
@@ -117,6 +118,7 @@ def test_the_hull_of_a_box_is_the_box():
         np.testing.assert_allclose(ours, its, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_faces_are_flat_and_face_out_and_fit_together():
     rng = np.random.default_rng(2)
     angle = np.linspace(0, 2 * np.pi, 12, endpoint=False)
@@ -148,6 +150,7 @@ def test_a_tetrahedron_far_away_weighs_what_it_weighs():
     np.testing.assert_allclose(hull.inertia, np.trace(moments) * np.eye(3) - moments, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_soft_bodies_meet_the_samples_of_a_hull(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     hull, box = ConvexMesh(cuboid((0.5, 0.2, 0.3)), TURN, (1, 2, 3)), Box((1, 2, 3), (0.5, 0.2, 0.3), TURN)

@@ -136,6 +136,7 @@ def test_bodies_far_larger_than_others_change_nothing():
 # --- moving -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_names_stay_while_a_box_slides_and_turns_on_another():
     lower, upper = Box((0, 0, 0), (2, 0.5, 2)), Box((0, 1, 0), (0.4, 0.5, 0.3))
     rng = np.random.default_rng(0)
@@ -150,6 +151,7 @@ def test_names_stay_while_a_box_slides_and_turns_on_another():
         before = after
 
 
+@pytest.mark.slow
 def test_a_stack_of_equal_boxes_keeps_its_names_under_rounding():
     """Edge over edge, where the smallest push decides which corner lies over which face."""
     bodies = [Box((0, k, 0), (0.5, 0.5, 0.5)) for k in range(4)]
@@ -164,6 +166,7 @@ def test_a_stack_of_equal_boxes_keeps_its_names_under_rounding():
         np.testing.assert_allclose(after.points, before.points, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_what_is_pushed_over_an_edge_keeps_contacts_along_it():
     """Of a box that moves off a table, the corners beyond it give way to where its sides cross the table's edge."""
     table, body = Box((0, -0.5, 0), (1, 0.5, 1)), Box((0, 0.1, 0), (0.3, 0.1, 0.2))
@@ -205,6 +208,7 @@ def test_cards_that_lean_touch_along_their_edges(angle):
     assert (contacts.normals[4:, 2] > 0.7).all()  # from the one card to the other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [-0.2, -0.4, -0.6])
 @pytest.mark.parametrize("gap", [-1e-6, 0.0, 1e-6])
 def test_contacts_of_leaning_cards_do_not_jump(angle, gap):

@@ -154,6 +154,7 @@ def in_set(kind, s, t, tau, mu_s, mu_t, beta, normal, slack):
     return (s / a) ** 2 + (t / b) ** 2 <= 1.0 + 8 * EPS
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(kinds, coefficients, numbers, numbers, numbers, coefficients, coefficients, coefficients)
 def test_any_numbers(kind, normal, zs, zt, ztau, mu_s, mu_t, beta):

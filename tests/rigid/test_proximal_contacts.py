@@ -71,6 +71,7 @@ def solved(friction, matrix, b):
     raise AssertionError(f"the iteration still changes by {change}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_fixed_points_are_solutions(name):
     rng = np.random.default_rng(20)
@@ -98,6 +99,7 @@ def test_fixed_points_are_solutions(name):
     assert sticking >= 5 or name == "none"
 
 
+@pytest.mark.slow
 def test_disc_opposes_slip():
     """Isotropic friction: what slides is held by μ λₙ, against the velocity."""
     seen = 0
@@ -122,6 +124,7 @@ def fixed_point(friction, v, r):
     return impulse[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "friction", [Disc(1.0), Ellipse(1.0, 0.5), Polygon(CORNERS)], ids=["disc", "ellipse", "polygon"]
 )
@@ -140,6 +143,7 @@ def test_tangents_need_one_factor(friction):
         np.testing.assert_allclose(wrong, -np.array([1.0, 4.0]) / np.sqrt(17.0), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_boxes_and_spin_bear_any_factors():
     """Products of intervals do, and spin beside the plane does."""
     for friction in (Box(0.4, 0.8), Disc(0.6)):
@@ -149,6 +153,7 @@ def test_boxes_and_spin_bear_any_factors():
         np.testing.assert_allclose(fixed_point(friction, v, r), right, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_coupled_spin_needs_the_same_factor():
     v = np.array([1.0, 0.0, 1.0])
     right, wrong = (fixed_point(Coupled(0.6), v, np.array([1.0, 1.0, r])) for r in (1.0, 4.0))
@@ -158,6 +163,7 @@ def test_coupled_spin_needs_the_same_factor():
 # --- several sets at once ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_contacts_with_different_sets():
     """One compiled function for all of them, each under its own kind."""
     sets = [SETS[name] for name in ("stadium", "disc", "ellipsoid", "polygon", "box", "stadium")]

@@ -112,6 +112,7 @@ def test_mappings_that_no_machine_code_can_be_made_of():
         ConvexSet(mapping)
 
 
+@pytest.mark.slow
 def test_sets_in_space():
     with pytest.raises(InputError, match=r"a set in \(s, t, tau\) has its own bound of spin: leave spin away, not 0.1"):
         ConvexSet(whole, spin=0.1)
@@ -125,6 +126,7 @@ def test_vertices(vertices):
         Polygon(vertices)
 
 
+@pytest.mark.slow
 def test_polygons_hold_the_origin():
     with pytest.raises(InputError, match=r"the polygon of .* must hold the origin"):
         Polygon([[1.0, 0.0], [2.0, 0.0], [1.0, 1.0]])
@@ -137,6 +139,7 @@ def test_polygons_hold_the_origin():
     np.testing.assert_array_equal(line.project([[3.0, 4.0], [0.5, -1.0]], 1.0), [[1.0, 0.0], [0.5, 0.0]])
 
 
+@pytest.mark.slow
 def test_polygons_that_differ_in_the_last_digit_are_two():
     """Machine code is kept by name; the name knows all digits."""
     square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])

@@ -47,6 +47,7 @@ def near_an_ellipse(rng, a, b):
     return a * np.cos(angle) * out, b * np.sin(angle) * out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [1.0, 0.5, 1e-2, 1e-6, 1e-12])
 def test_ellipses_to_the_last_digits(ratio):
     """Both coordinates, each of its own size: also the short one, which may be 1e-20 of the long one."""
@@ -62,6 +63,7 @@ def test_ellipses_to_the_last_digits(ratio):
         np.testing.assert_allclose([s, -t], exact, rtol=8 * EPS)
 
 
+@pytest.mark.slow
 def test_newtons_method_is_done_in_time():
     """Less than ten rounds for ellipses that one meets, and never all that it may take."""
     rng = np.random.default_rng(8)
@@ -100,12 +102,14 @@ def test_box_is_the_one_dimensional_map_along_each_axis():
     np.testing.assert_allclose(Box(0.2, 0.6).project(z, 3.0), expected, rtol=EPS)
 
 
+@pytest.mark.slow
 def test_a_box_by_its_corners():
     z = np.random.default_rng(11).normal(size=(300, 2))
     by_corners = Polygon([[0.2, 0.6], [0.2, -0.6], [-0.2, -0.6], [-0.2, 0.6]])
     np.testing.assert_allclose(by_corners.project(z, 1.0), Box(0.2, 0.6).project(z, 1.0), rtol=0, atol=8 * EPS)
 
 
+@pytest.mark.slow
 def test_polygon_against_its_sides():
     """The nearest point of the nearest side."""
     z = np.random.default_rng(12).normal(size=(300, 2)) * 3.0
@@ -141,6 +145,7 @@ def unit_disc(dx, dy):
     return dx, dy
 
 
+@pytest.mark.slow
 def test_curves_by_support_have_all_digits():
     """A disc and an ellipse by their support mappings: the same points as by formula."""
     z = np.random.default_rng(15).normal(size=(500, 2)) * 10.0 ** np.random.default_rng(16).uniform(-1, 4, (500, 1))
@@ -160,6 +165,7 @@ def counting(mapping):
     return FunctionType(convex.nearest_template.__code__, scope), calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "most"), [("polygon", 12), ("stadium", 28), ("superellipse", 32), ("segment", 8)])
 def test_a_few_calls_of_the_mapping_are_enough(name, most):
     """Chords end at edges, secants are fast on curves, and what is well inside is soon known to be."""
@@ -195,6 +201,7 @@ def test_spin_friction_is_that_of_an_even_round_contact(friction):
     assert friction.spin == pytest.approx(torque, rel=2e-5)
 
 
+@pytest.mark.slow
 def test_how_far_the_ellipsoid_is_from_contensou():
     """What even Coulomb friction on a round contact dissipates that slides by v and spins by w: μ mean |v + w x r|.
 

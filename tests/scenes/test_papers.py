@@ -58,6 +58,7 @@ def test_counts_are_those_of_the_papers(whole):
         assert abs(counts[what] / paper - 1) <= tolerance, (what, counts[what], paper)
 
 
+@pytest.mark.slow
 def test_budgets_are_those_of_the_papers(whole):
     """8, 4 and 8 iterations [fratarcangeli2013, Tab. 1], and 5 ms for the cube [Fig. 4]."""
     expected = {"s1": Budget(iterations=4), "falling-cube": Budget(ms=5.0)}
@@ -119,6 +120,7 @@ def test_scale_is_the_share_of_the_constraints(whole):
     assert tenth / counts_of(whole)["all"] == pytest.approx(0.1, rel=0.35 if whole.name == "falling-cube" else 0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_they_run(name):
     scene = make_scene(name, scale=0.03)

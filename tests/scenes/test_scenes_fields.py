@@ -142,6 +142,7 @@ def test_nonsense_in_a_scene_file_is_an_error_of_ours(tmp_path, table, key):
     assert not wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plane", "sphere", "box", "capsule", "mesh", "armchair", "table", "tube"])
 def test_nonsense_in_a_collider_is_an_error_of_ours(tmp_path, kind):
     path = tmp_path / "scene.toml"

@@ -25,6 +25,7 @@ def sim(request) -> Simulation:
     return small_scene("tablecloth").simulate(solver=request.param, budget=Budget(iterations=3), threads=1)
 
 
+@pytest.mark.slow
 def test_what_is_read_is_a_copy(sim):
     for name in ("positions", "velocities", "targets"):
         first = getattr(sim, name)
@@ -267,6 +268,7 @@ def test_the_time_step_can_be_changed_while_running(form):
     np.testing.assert_allclose(sim.positions, q + 0.1 * v + 0.05**2 * 3 * np.array([1, -1, 1]), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_changed_time_step_is_that_of_a_new_simulation():
     """The same bits as a simulation that is made with it at that state, viscosity and air included."""
     model = Model.of(mesh.cloth(8, 8), Cloth(stretch=100.0), air=0.3, viscosity=0.01).pin("top-corners")

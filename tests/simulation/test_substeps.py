@@ -104,6 +104,7 @@ def test_another_pin_does_not_come_from_where_the_last_one_was(model, trace):
     np.testing.assert_allclose(sim.positions, other.positions, atol=2e-3)  # coarse levels are those of the first pins
 
 
+@pytest.mark.slow
 def test_pins_that_stay_move_on_while_others_come(model):
     """A dragged vertex goes evenly to its new target in the frame in which another one is grabbed."""
     sims = [simulate(model, 4), simulate(model, 1, time_step=0.008, budget=Budget(iterations=2))]

@@ -79,6 +79,7 @@ def test_acceleration_gets_farther_than_the_corrections_alone(problem, inner):
     assert fast < 0.5 * alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", ["jacobi", "vivace", "direct", "multigrid"])
 @pytest.mark.parametrize("name", ENERGY_SCENES)
 def test_conjugate_gradients_never_raise_the_energy(name, inner):
@@ -105,6 +106,7 @@ def test_quasi_newton_steps_never_end_above_their_start(name, inner):
             assert report.energy <= start + rounding(sim.system, report.frame), iterations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [*EVERY, "multigrid", "direct"])
 @pytest.mark.parametrize("name", ["tablecloth", "bar"])
 def test_any_number_of_iterations_is_stable(name, solver):

@@ -57,6 +57,7 @@ class Slope:
         return float((self.model.masses * G / System(self.model, H).diagonal).max() / H)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [*POSITIONAL, *PROJECTIVE])
 def test_a_cloth_rests_below_the_angle_of_friction(solver):
     """μ = 0.5 > tan θ: after the first frames nothing moves, but for the creep of a contact that is a spring."""
@@ -125,6 +126,7 @@ def test_walls_remember_the_forces_that_hold(solver, load):
     assert np.abs(sim.positions @ slope.normal - 0.004).max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "multigrid", "newton-multigrid"])
 def test_positions_that_are_set_begin_without_a_past(solver):
     slope = Slope(solver, 0.5, iterations=4)
@@ -201,6 +203,7 @@ def test_a_cloth_that_has_been_dropped_slides_as_it_should(solver):
     assert np.polyfit(np.arange(20, 50) * H, speeds[20:], 1)[0] == pytest.approx(acceleration(angle, 0.5), rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("angle", "friction"), [(20.0, 0.2), (40.0, 0.5)])
 @pytest.mark.parametrize(("solver", "iterations"), [("vivace", 30), ("gauss-seidel", 30), ("jacobi", 100)])
 def test_a_cube_slides_as_it_should(solver, iterations, angle, friction):

@@ -56,6 +56,7 @@ def test_a_trace_changes_no_bit(solver):
         np.testing.assert_array_equal(first.velocities, second.velocities)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ALL)
 def test_a_trace_is_what_shorter_budgets_meet(solver):
     """The residual of sweep k is report.residual of a budget of k + 1, from the same state."""

@@ -26,6 +26,7 @@ TABLE = ROOT / "docs" / "viewer.md"
 PAPER = "vivace:colouring_algorithm=brooks-vizing"
 
 
+@pytest.mark.slow
 def test_partitions_are_solved_by_several_threads_at_the_same_time(monkeypatch):
     """Claims 1 and 15: of every partition but the smallest, which are not worth a second thread's coming, two threads
     are inside the sweep at once. Nobody meets where one thread sweeps, and the result is the same."""
@@ -71,6 +72,7 @@ print(json.dumps([vv.__file__, sim.colouring.algorithm, report.colours, digest])
 """
 
 
+@pytest.mark.slow
 def test_the_files_of_the_package_are_all_that_the_method_needs(tmp_path):
     """Claim 14: copied to another folder, they animate there what they animate here, to the bit."""
     medium = tmp_path / "medium" / "vivace"
@@ -93,6 +95,7 @@ def shown(frame):
     return np.array(view["low"]) + np.array(view["scale"]) * values.reshape(-1, 3)
 
 
+@pytest.mark.slow
 def test_what_a_pointer_sends_is_what_the_display_gets(viewer):
     """Claim 15: grab, drag and let go go in at the socket, and the frames that come out of it show the vertex where the
     pointer is, its neighbours behind it, and nothing of the kind before and after."""

@@ -183,6 +183,7 @@ def test_colour_by(told, colour_by):
     assert told.frames(2).settings.colour_by == colour_by
 
 
+@pytest.mark.slow
 def test_colour_by_is_seen_while_paused(told):
     told.frames(2)
     told.change(paused=True)
@@ -202,6 +203,7 @@ def test_another_scene(told):
     assert told.session.settings.time_step == pytest.approx(1 / 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["barr", "../secret.toml", "/etc/passwd", "scene.toml", ""])
 def test_scenes_are_loaded_by_name_only(told, name):
     told.tell(m.LoadScene(name))
@@ -258,6 +260,7 @@ def test_a_patch_moves_as_a_whole(told):
     assert told.session.newest.views[0].held == (HALF_CLOTH,)
 
 
+@pytest.mark.slow
 def test_two_pointers_and_two_clients(told):
     told.frames(2)
     pull(told, HALF_CLOTH, [0, 0.2, 0], pointer=0)
@@ -288,6 +291,7 @@ def test_orders_out_of_order_are_ignored(told):
     assert told.frames(1).orders["1"] == 11
 
 
+@pytest.mark.slow
 def test_there_is_no_such_vertex(told):
     told.frames(1)
     pull(told, 10_000, [0, 0, 0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..checks import check_seed, is_number, is_whole, shown
@@ -42,7 +44,7 @@ def ball_grid(size: int | tuple[int, int, int], layout: str = "grid") -> Contact
 
 def check_grid(size: object, layout: object) -> tuple[int, int, int]:
     """How many balls there are along x, y and z."""
-    counts = (size, size, size) if is_whole(size) else size
+    counts: Any = (size, size, size) if is_whole(size) else size
     if not isinstance(counts, (tuple, list)) or len(counts) != 3 or not all(is_whole(n) and n >= 1 for n in counts):
         raise InputError(f"the size of a ball grid is a whole number of at least 1, or three, not {shown(size)}")
     if layout not in LAYOUTS:

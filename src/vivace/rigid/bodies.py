@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -185,8 +186,12 @@ class Bodies:
 
     def inverse_inertias(self, turned: np.ndarray) -> np.ndarray:
         """(M, 3, 3) in world axes, for rotation matrices of the bodies; 0 for those that contacts do not move."""
-        own = np.linalg.inv(self.inertias) * self.movable[:, None, None]
-        found: np.ndarray = turned @ own @ turned.transpose(0, 2, 1)
+        found: np.ndarray = turned @ self._inverse @ turned.transpose(0, 2, 1)
+        return found
+
+    @cached_property
+    def _inverse(self) -> np.ndarray:
+        found: np.ndarray = np.linalg.inv(self.inertias) * self.movable[:, None, None]
         return found
 
     def kinetic_energy(self) -> float:

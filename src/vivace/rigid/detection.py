@@ -93,13 +93,27 @@ class BodyDetector:
         _run(Phase(kernels.gather, shared | out | {"places": places, "found": found}, 0, len(pairs)), threads)
         return contacts
 
+    def boxes(self, positions: np.ndarray, rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest corners of boxes around the bodies, (M, 3) each; infinite for half spaces."""
+        count = len(self.movable)
+        low, high = np.full((count, 3), -np.inf), np.full((count, 3), np.inf)
+        arrays = {"positions": _poses("positions", positions, (count, 3)).ravel()}
+        arrays |= {"rotations": _poses("rotations", rotations, (count, 3, 3)).ravel(), "reaches": np.zeros(count)}
+        low[self._order], high[self._order] = self._bounds(arrays, 1)
+        return low, high
+
+    def _bounds(self, arrays: dict[str, np.ndarray], threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same of all but half spaces, those that move first, with their reach around them."""
+        order = self._order
+        lower, upper = np.empty((len(order), 3)), np.empty((len(order), 3))
+        boxes = {**self._bodies, **arrays, "vertices": self.cores.tables["vertices"], "order": order}
+        _run(Phase(kernels.bounds, boxes | {"lower": lower.ravel(), "upper": upper.ravel()}, 0, len(order)), threads)
+        return lower, upper
+
     def _pairs(self, positions: np.ndarray, arrays: dict[str, np.ndarray], threads: int) -> np.ndarray:
         """(P, 2) int32 pairs that may touch, sorted, the lower number first."""
         count, sizes, order, moving = len(positions), self.cores.sizes, self._order, self._moving
-        lower, upper = np.empty((len(order), 3)), np.empty((len(order), 3))
-        boxes = {**self._bodies, **arrays, "vertices": self.cores.tables["vertices"], "order": order}
-        boxes |= {"lower": lower.ravel(), "upper": upper.ravel()}
-        _run(Phase(kernels.bounds, boxes, 0, len(order)), threads)
+        lower, upper = self._bounds(arrays, threads)
         m = len(moving)
         turns = arrays["rotations"].reshape(count, 3, 3)
         found = [kernels.over_planes(self._planes, moving, positions, turns, sizes, arrays["reaches"])]

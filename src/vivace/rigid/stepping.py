@@ -14,7 +14,7 @@ from . import rotation
 from .bodies import Bodies
 from .contacts import ContactPoints
 from .kernels.proximal import DISC
-from .problem import SPIN, ContactProblem, frames_of
+from .problem import SPIN, ContactProblem, cross, frames_of
 
 BOUNCING = 0.05  # m/s: slower than that nothing bounces, so that what lies there lies still
 
@@ -32,7 +32,7 @@ def _gyroscopic(inertias: np.ndarray, turned: np.ndarray, spins: np.ndarray, h: 
     """Spins after I (ω' - ω) = - h ω' × I ω', by one Newton step in the frames of the bodies."""
     local = np.einsum("mji,mj->mi", turned, spins)
     momentum = np.einsum("mij,mj->mi", inertias, local)
-    residual = h * np.cross(local, momentum)
+    residual = h * cross(local, momentum)
     if not residual.any():  # balls, and what does not spin
         return spins.copy()
     jacobian = inertias + h * (_skew(local) @ inertias - _skew(momentum))

@@ -24,6 +24,7 @@ EARTH = (0.0, -9.81, 0.0)
 APART = 0.2  # share of an overlap that is removed in a substep
 SLOP = 5e-4  # m of overlap that is left, so that what rests keeps its contacts
 PUSHES = 10  # iterations for that
+ITERATIONS = 50  # of a substep, unless a budget is given
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +65,8 @@ class RigidSimulation:
 
     Args:
         bodies: any number of `Body`.
-        solver: a contact solver by name, with options: "coloured", "gauss-seidel", "jacobi", "contact-sets", ...
-        budget: a Budget, or milliseconds a frame. Iterations are those of a substep.
+        solver: a contact solver by name, with options: "contact-sets", "coloured", "gauss-seidel", "jacobi", ...
+        budget: a Budget, or milliseconds a frame; None: 50 iterations. Iterations are those of a substep.
         time_step: of a frame (s).
         substeps: steps of equal length that a frame is made of.
         gravity: in m/s².
@@ -77,7 +78,7 @@ class RigidSimulation:
         self,
         bodies: Sequence[Body],
         *,
-        solver: str | ContactSolver = "coloured",
+        solver: str | ContactSolver = "contact-sets",
         budget: Budget | float | None = None,
         time_step: float = 1 / 60,
         substeps: int = 4,
@@ -87,7 +88,7 @@ class RigidSimulation:
     ):
         self.bodies = Bodies.of(bodies)
         self.solver = make_contact_solver(solver)
-        self.budget = Budget(iterations=20) if budget is None else as_budget(budget)
+        self.budget = Budget(iterations=ITERATIONS) if budget is None else as_budget(budget)
         self.time_step = check_time_step(time_step)
         if not is_whole(substeps) or not 1 <= substeps <= 1000:
             raise InputError(f"substeps must be a whole number from 1 to 1000, not {shown(substeps)}")
@@ -98,8 +99,8 @@ class RigidSimulation:
             raise InputError(f"contact_radius must be zero or positive, a number or one for each body, not {radii}")
         self.contact_radius = np.broadcast_to(radii, (len(self.bodies),)).copy()
         self.frames, self.time = 0, 0.0
-        self._detector = BodyDetector(self.bodies.shapes, self.bodies.movable)
-        self._start = {
+        self.detector = BodyDetector(self.bodies.shapes, self.bodies.movable)
+        self.starts = {
             k: (self.bodies.positions[k].copy(), self.bodies.orientations[k].copy()) for k in self.bodies.paths
         }
         self._contacts, self._impulses = ContactPoints.none(), np.zeros((0, 4))
@@ -164,12 +165,12 @@ class RigidSimulation:
             clock = now
 
         bodies = self.bodies
-        follow_paths(bodies, self._start, self.time, h)
+        follow_paths(bodies, self.starts, self.time, h)
         turned = rotation.matrices(bodies.orientations)
         free = free_velocities(bodies, turned, self.gravity, h)
         self._apply_forces(free, turned, h)
         reach = h * np.linalg.norm(free[:, :3], axis=1) + 2 * SLOP
-        contacts = self._detector.find(bodies.positions, turned, reach, self.threads)
+        contacts = self.detector.find(bodies.positions, turned, reach, self.threads)
         keep = ~waiting(bodies, contacts)
         if not keep.all():
             contacts = contacts.selected(keep)

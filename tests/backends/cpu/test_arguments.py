@@ -88,6 +88,7 @@ def refused(make, kernel, arrays, begin, end):
 # --- what is right ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @HOW
 @pytest.mark.parametrize("threads", [1, 2])
 def test_right_arrays_are_taken(make, threads):
@@ -241,6 +242,7 @@ def test_four_entries_an_item(make, shape):
     assert "kernel add_corners cannot work on items up to 6: corners/4 has 5" in message
 
 
+@pytest.mark.slow
 @HOW
 def test_pointers_have_one_entry_more_than_items(make):
     starts, values, out = np.array([0, 2, 2, 5], np.int32), np.arange(5.0), np.full(4, -1.0)

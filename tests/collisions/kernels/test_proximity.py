@@ -97,6 +97,7 @@ def test_closest_points(is_edges, seed):
             assert (weights >= -1e-12).all()
 
 
+@pytest.mark.slow
 def test_regions_of_a_triangle():
     a, b, c = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
     for p, region in (
@@ -111,6 +112,7 @@ def test_regions_of_a_triangle():
         assert on_triangle(*(float(x - y) for corner in (a, b, c) for x, y in zip(corner, p, strict=True)))[3] == region
 
 
+@pytest.mark.slow
 def test_degenerate_edges():
     """Points instead of edges, and parallel edges: some closest points, and never INSIDE."""
     point = between_segments(0.0, 0.0, 0.0, 1.0, -1.0, 0.0, 1.0, 1.0, 0.0)
@@ -124,6 +126,7 @@ def test_degenerate_edges():
     assert between_segments(1.0, 0.0, 0.0, 0.1, -0.1, 1.0, 0.9, 0.1, 1.0)[2] == INSIDE
 
 
+@pytest.mark.slow
 def test_slivers_far_away():
     """A triangle that is a line to float64 has the distance of its longest side."""
     for width in (0.0, 1e-9, 1e-7):
@@ -170,6 +173,7 @@ def test_nothing_is_missed(is_edges):
     assert seen - {LOST} == {NONE, AT_START, ON_THE_WAY}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [0.001, 0.004, 0.009])
 def test_edges_that_cross_near_an_end_are_not_taken_for_apart(end):
     """No vertex comes near the other edge's triangles there, so nobody else would tell that they have crossed."""
@@ -208,6 +212,7 @@ def test_a_vertex_shot_through_a_triangle():
     np.testing.assert_allclose(normal_of(False, x, d, time, c, z, 1e-5), (0, 1, 0), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_normals_when_touching():
     """With z = 0 the normal is the triangle's, to where the vertex comes from; without motion there is none."""
     x = (-1.0, 0.0, -1.0, 1.0, 0.0, -1.0, 0.0, 0.0, 2.0)

@@ -39,6 +39,7 @@ def energies(system: System, frame: Frame, start: np.ndarray, counts: list[int],
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rough", [0.0, 0.1, 1.0, 10.0])
 @pytest.mark.parametrize("name", ["tablecloth", "hanging-cloth", "bar", "cube", "armadillo"])
 def test_energy_falls_from_rough_states(name, rough):

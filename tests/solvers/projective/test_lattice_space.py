@@ -118,6 +118,7 @@ def test_the_matrix_is_exact_where_springs_end_at_the_borders_of_cells(amount):
     np.testing.assert_allclose(slabs, exact, atol=2e-6 * np.abs(exact).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("amount", [0.0, 1.0])
 @pytest.mark.parametrize("name", ["cloth", "irregular cloth", "turned cloth", "bent cloth", "wire", "welded cloths"])
 def test_the_matrix_of_springs_lies_above_the_exact_one_and_not_far(name, amount):

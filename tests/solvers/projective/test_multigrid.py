@@ -211,6 +211,7 @@ def test_steps_before_the_hierarchy_is_there_are_sweeps(gate, solver):
     assert cycled.energy < swept or cycled.residual < report.residual
 
 
+@pytest.mark.slow
 def test_with_the_hierarchy_there_the_results_are_those_of_the_foreground(gate):
     """Waited for before the first step, or half-way with the states set equal: the same bits."""
     scene = make_scene("tablecloth", resolution=20)

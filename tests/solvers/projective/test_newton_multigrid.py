@@ -101,6 +101,7 @@ def test_energy_never_rises(name, h):
             assert system.energy(q, frame) <= before + noise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ms", [1e-6, 1.0])
 def test_energy_never_rises_when_time_is_up(ms):
     system = System(make_scene("tablecloth", resolution=40).model, H)

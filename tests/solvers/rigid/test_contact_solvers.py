@@ -76,6 +76,25 @@ def test_jacobi_inside_a_set_sees_the_same_velocities():
     assert np.abs(problem.velocities(turned)[1, 3:]).max() > 1e-3
 
 
+def test_factors_inside_a_set_are_bound_by_its_coupling():
+    """No larger than 1.5 ÷ Σ |A_ij| over the contacts of the set, nor than 1 ÷ A_ii; by the matrix itself."""
+    problem = random_problem(2, contacts=14, bodies=5, fixed=1)
+    solver = make_contact_solver("contact-sets")
+    order = solver.arrange(problem)
+    scheme = Factorised(problem, order, rates_of(problem, "local"), None)
+    solver.iteration(scheme)
+    rows = scheme.arrays["rows"].reshape(-1, 24)[:, 16:19]
+    blocks = np.abs(problem.operator().toarray()).reshape(14, 4, 14, 4)
+    sets = np.sort(problem.pairs, axis=1)
+    for place, k in enumerate(order):
+        same = (sets == sets[k]).all(axis=1)
+        sums = blocks[k][:, same].sum(axis=(1, 2))
+        diagonal = problem.diagonal()[k]
+        for row, axes in enumerate(([0], [1, 2], [3])):
+            bound = min(1.5 / sums[axes].max(), 1.0 / diagonal[axes].max()) if sums[axes].max() > 0 else 0.0
+            assert rows[place, row] == pytest.approx(bound)
+
+
 def box_on_ground():
     """A cube of 1 kg that has fallen for a hundredth of a second, on four corners."""
     problem = random_problem(0, contacts=4, bodies=2, fixed=1)
@@ -162,6 +181,42 @@ def test_divergence_is_taken_back(scheme):
     np.testing.assert_allclose(problem.velocities(found.impulses), problem.velocities(good.impulses), atol=1e-6)
     lost = make_contact_solver(f"jacobi:scheme={scheme},r=1.5,growth=1e300").solve(problem, 100)
     assert not lost.residuals[-1] < lost.residuals[0]
+
+
+def test_a_partition_has_fewer_bodies_between_its_parts():
+    """By METIS; and with fewer of them, an iteration is nearer to sequential Gauss-Seidel's."""
+    pytest.importorskip("pymetis")
+    problem = ball_grid(8)
+    shared, left = {}, {}
+    for partition in ("order", "metis"):
+        solver = make_contact_solver(f"naive-parallel:partition={partition},parts=6")
+        order = solver.arrange(problem)
+        assert sorted(order.tolist()) == list(range(problem.contacts))
+        bounds = solver._bounds
+        parts = [set(problem.pairs[order[a:b]].ravel().tolist()) - {0} for a, b in pairwise(bounds)]
+        shared[partition] = sum(len(part) for part in parts) - len(set().union(*parts))
+        left[partition] = quality(problem, solver.solve(problem, 50).impulses)
+        np.testing.assert_array_equal(solver.solve(problem, 5).impulses, solver.solve(problem, 5, threads=1).impulses)
+    assert shared["metis"] < 1.2 * shared["order"]
+    assert left["metis"] < 1.5 * left["order"]
+
+
+def test_messages_bring_the_same_bits():
+    problem = ball_grid(6)
+    plain = make_contact_solver("naive-parallel").solve(problem, 10)
+    found = make_contact_solver("message-passing").solve(problem, 10, threads=2)
+    np.testing.assert_array_equal(found.impulses, plain.impulses)
+    np.testing.assert_array_equal(found.residuals, plain.residuals)
+    soon = make_contact_solver("message-passing").solve(problem, 1000, tolerance=0.01)
+    assert soon.iterations < 1000
+    assert soon.residuals[-1] <= 0.01
+
+
+def test_acceleration_leaves_in_fifty_iterations_a_hundredth_of_what_sweeps_do_in_a_hundred():
+    problem = ball_grid(8)
+    fast = quality(problem, make_contact_solver("anderson").solve(problem, 50).impulses)
+    slow = quality(problem, make_contact_solver("contact-sets").solve(problem, 100).impulses)
+    assert fast < 0.01 * slow
 
 
 def test_a_start_at_the_answer_stays_there():

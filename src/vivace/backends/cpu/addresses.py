@@ -55,6 +55,7 @@ float_at = _reader("float_at", ir.FloatType(), types.float32, 4)
 double_at = _reader("double_at", ir.DoubleType(), types.float64, 8)
 put_int = _writer("put_int", ir.IntType(32), types.int32)
 put_long = _writer("put_long", ir.IntType(64), types.int64)
+put_double = _writer("put_double", ir.DoubleType(), types.float64)
 
 
 @intrinsic

@@ -4,7 +4,7 @@ from vivace.solvers.rigid import make_contact_solver, quality
 solution = make_contact_solver("coloured:scheme=factorised").solve(problem, 50)
 """
 
-from . import sweeping  # noqa: F401  they register themselves
+from . import anderson, parts, sweeping  # noqa: F401  they register themselves
 from .base import CONTACT_SOLVERS, ContactSolver, Solution, contact_options, make_contact_solver, quality
 from .schemes import Factorised, Naive, Scheme, TScheme, scheme_for
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -129,15 +130,19 @@ class ContactSolver(ABC):
         order = self.arrange(problem)
         scheme = cls(problem, order, rates_of(problem, self.r, self.omega), start)
         scheme.expect(iterations, tolerance, TRIES, self.growth, self.factor)
-        plan = Plan([*self.iteration(scheme), scheme.judge()], threads, scheme.monitor)
+        run = self.planned(scheme, threads)
         ready = time.perf_counter()
-        made = plan.run(iterations, deadline_ns)
+        made = run(iterations, deadline_ns)
         seconds = time.perf_counter() - ready
         tries = made - len(scheme.kept_residuals)
         return Solution(
             scheme.result, scheme.kept_residuals, made, tries, self.colours, self.unsafe, ready - began, seconds,
             cls.__name__.lower(),
         )  # fmt: skip
+
+    def planned(self, scheme: Scheme, threads: int) -> Callable[[int, int | None], int]:
+        """A function of the iterations and the deadline that makes them, and tells how many."""
+        return Plan([*self.iteration(scheme), scheme.judge()], threads, scheme.monitor).run
 
     def scheme_class(self, problem: ContactProblem) -> type[Scheme]:
         """How velocities of contacts are found."""

@@ -8,12 +8,13 @@ from itertools import pairwise
 import numpy as np
 
 from ...backends.cpu.arguments import Phase
-from ...backends.cpu.executor import SMALLEST_CHUNK
+from ...backends.cpu.executor import SMALLEST_CHUNK, Plan
 from ...checks import check_seed, is_whole, shown
 from ...colouring import COLOURINGS, Colouring, balanced_constraints, colour_constraints
 from ...errors import InputError
 from ...rigid.problem import ContactProblem
 from .base import CONTACT_SOLVERS, ContactSolver
+from .kernels.set_rates import bound_rates
 from .schemes import Factorised, Scheme
 
 
@@ -153,6 +154,9 @@ class ContactSets(ColouredGaussSeidel):
     def iteration(self, scheme: Scheme) -> list[Phase]:
         """The phases of one iteration."""
         assert isinstance(scheme, Factorised)
+        if self.inside == "jacobi":
+            arrays = {"starts": self._starts, **bound_rates.select(scheme.arrays)}
+            Plan([Phase(bound_rates, arrays, 0, len(self._starts) - 1)], 1).run()
         inside = np.array([self.inside == "gauss-seidel"], np.int64)
         bounds = [int(pointer) for pointer in self._pointers]
         return [

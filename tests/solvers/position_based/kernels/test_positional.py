@@ -64,6 +64,7 @@ def test_a_pass_is_its_constraints_in_order(name):
     assert whole.sums.sum() == pytest.approx(met, rel=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(MODES))
 @pytest.mark.parametrize("name", KINDS)
 def test_into_slots(name, mode):

@@ -299,6 +299,7 @@ def test_exact_corrections_are_taken_whole():
         np.testing.assert_array_equal(problem.q, before + problem.e)
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_a_bit():
     """Sums over vertices are made in blocks that no chunk cuts."""
     found = []

@@ -248,6 +248,7 @@ def test_block_of_stretched_cloth_is_the_hessian():
     assert error.max() <= 64 * EPS32 + (1e-5 / 0.3) ** 2
 
 
+@pytest.mark.slow
 def test_block_of_crumpled_cloth_is_clamped():
     """0 <= B <= Y_ii, above the Hessian: the negative curvature of compressed springs is left out and no more."""
     system, rng = cloth_system(), np.random.default_rng(1)

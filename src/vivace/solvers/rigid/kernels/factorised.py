@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....backends.cpu.addresses import double_at, int_at, put_double
 from ....backends.cpu.arguments import count, doubles, ints, phase_kernel
 from ....backends.cpu.compiling import function
 from ....rigid.kernels.proximal import project_friction
@@ -26,54 +27,68 @@ RATES = 16  # where the r-factors of a row begin
 def solve_contact(rows, k, impulses, w, i, j):
     """What the impulse of contact k changes by (3.1, 3.2): along n, s, t, and the spin's."""
     o, a, c, at = ROW * k, BODY * i, BODY * j, 4 * k
-    nx, ny, nz = rows[o], rows[o + 1], rows[o + 2]
-    sx, sy, sz = rows[o + 3], rows[o + 4], rows[o + 5]
-    px, py, pz = rows[o + 6], rows[o + 7], rows[o + 8]
-    qx, qy, qz = rows[o + 9], rows[o + 10], rows[o + 11]
+    nx, ny, nz = double_at(rows, o), double_at(rows, o + 1), double_at(rows, o + 2)
+    sx, sy, sz = double_at(rows, o + 3), double_at(rows, o + 4), double_at(rows, o + 5)
+    px, py, pz = double_at(rows, o + 6), double_at(rows, o + 7), double_at(rows, o + 8)
+    qx, qy, qz = double_at(rows, o + 9), double_at(rows, o + 10), double_at(rows, o + 11)
     tx, ty, tz = ny * sz - nz * sy, nz * sx - nx * sz, nx * sy - ny * sx
     # The velocity of the contact point (2.55).
-    ux, uy, uz = w[a + 3], w[a + 4], w[a + 5]
-    vx, vy, vz = w[c + 3], w[c + 4], w[c + 5]
-    dx = w[c] + vy * qz - vz * qy - w[a] - uy * pz + uz * py
-    dy = w[c + 1] + vz * qx - vx * qz - w[a + 1] - uz * px + ux * pz
-    dz = w[c + 2] + vx * qy - vy * qx - w[a + 2] - ux * py + uy * px
-    spin = rows[o + 22] * (nx * (vx - ux) + ny * (vy - uy) + nz * (vz - uz))
-    zn = impulses[at] - rows[o + 16] * (nx * dx + ny * dy + nz * dz + rows[o + 12])
-    zs = impulses[at + 1] - rows[o + 17] * (sx * dx + sy * dy + sz * dz + rows[o + 13])
-    zt = impulses[at + 2] - rows[o + 17] * (tx * dx + ty * dy + tz * dz + rows[o + 14])
-    zr = impulses[at + 3] - rows[o + 18] * (spin + rows[o + 15])
+    ux, uy, uz = double_at(w, a + 3), double_at(w, a + 4), double_at(w, a + 5)
+    vx, vy, vz = double_at(w, c + 3), double_at(w, c + 4), double_at(w, c + 5)
+    dx = double_at(w, c) + vy * qz - vz * qy - double_at(w, a) - uy * pz + uz * py
+    dy = double_at(w, c + 1) + vz * qx - vx * qz - double_at(w, a + 1) - uz * px + ux * pz
+    dz = double_at(w, c + 2) + vx * qy - vy * qx - double_at(w, a + 2) - ux * py + uy * px
+    spin = double_at(rows, o + 22) * (nx * (vx - ux) + ny * (vy - uy) + nz * (vz - uz))
+    zn = double_at(impulses, at) - double_at(rows, o + 16) * (nx * dx + ny * dy + nz * dz + double_at(rows, o + 12))
+    zs = double_at(impulses, at + 1) - double_at(rows, o + 17) * (sx * dx + sy * dy + sz * dz + double_at(rows, o + 13))
+    zt = double_at(impulses, at + 2) - double_at(rows, o + 17) * (tx * dx + ty * dy + tz * dz + double_at(rows, o + 14))
+    zr = double_at(impulses, at + 3) - double_at(rows, o + 18) * (spin + double_at(rows, o + 15))
     zn = max(zn, 0.0)
     # Friction is bound by the normal impulse that has just been found: its law then holds whenever one stops.
-    zs, zt, zr = project_friction(np.int64(rows[o + 23]), zn, zs, zt, zr, rows[o + 19], rows[o + 20], rows[o + 21])
-    return zn - impulses[at], zs - impulses[at + 1], zt - impulses[at + 2], zr - impulses[at + 3]
+    zs, zt, zr = project_friction(
+        np.int64(double_at(rows, o + 23)),
+        zn,
+        zs,
+        zt,
+        zr,
+        double_at(rows, o + 19),
+        double_at(rows, o + 20),
+        double_at(rows, o + 21),
+    )
+    return (
+        zn - double_at(impulses, at),
+        zs - double_at(impulses, at + 1),
+        zt - double_at(impulses, at + 2),
+        zr - double_at(impulses, at + 3),
+    )
 
 
 @function
 def push(w, bodies, i, arm, rows, o, fx, fy, fz, spin, sign):
     """Add an impulse and a torque about the normal to a body's velocity: a column of W Jᵀ (3.19)."""
     a = BODY * i
-    m = bodies[a]
+    m = double_at(bodies, a)
     if m == 0.0:
         return  # contacts with it do not depend on each other: threads may be here at the same time
-    px, py, pz = rows[o + arm], rows[o + arm + 1], rows[o + arm + 2]
-    spin *= rows[o + 22]
-    gx = py * fz - pz * fy + spin * rows[o]
-    gy = pz * fx - px * fz + spin * rows[o + 1]
-    gz = px * fy - py * fx + spin * rows[o + 2]
-    w[a] += sign * m * fx
-    w[a + 1] += sign * m * fy
-    w[a + 2] += sign * m * fz
-    xy, xz, yz = bodies[a + 2], bodies[a + 3], bodies[a + 5]
-    w[a + 3] += sign * (bodies[a + 1] * gx + xy * gy + xz * gz)
-    w[a + 4] += sign * (xy * gx + bodies[a + 4] * gy + yz * gz)
-    w[a + 5] += sign * (xz * gx + yz * gy + bodies[a + 6] * gz)
+    px, py, pz = double_at(rows, o + arm), double_at(rows, o + arm + 1), double_at(rows, o + arm + 2)
+    spin *= double_at(rows, o + 22)
+    gx = py * fz - pz * fy + spin * double_at(rows, o)
+    gy = pz * fx - px * fz + spin * double_at(rows, o + 1)
+    gz = px * fy - py * fx + spin * double_at(rows, o + 2)
+    put_double(w, a, double_at(w, a) + sign * m * fx)
+    put_double(w, a + 1, double_at(w, a + 1) + sign * m * fy)
+    put_double(w, a + 2, double_at(w, a + 2) + sign * m * fz)
+    xy, xz, yz = double_at(bodies, a + 2), double_at(bodies, a + 3), double_at(bodies, a + 5)
+    put_double(w, a + 3, double_at(w, a + 3) + sign * (double_at(bodies, a + 1) * gx + xy * gy + xz * gz))
+    put_double(w, a + 4, double_at(w, a + 4) + sign * (xy * gx + double_at(bodies, a + 4) * gy + yz * gz))
+    put_double(w, a + 5, double_at(w, a + 5) + sign * (xz * gx + yz * gy + double_at(bodies, a + 6) * gz))
 
 
 @function
 def force(rows, o, n, s, t):
     """An impulse in world axes."""
-    nx, ny, nz = rows[o], rows[o + 1], rows[o + 2]
-    sx, sy, sz = rows[o + 3], rows[o + 4], rows[o + 5]
+    nx, ny, nz = double_at(rows, o), double_at(rows, o + 1), double_at(rows, o + 2)
+    sx, sy, sz = double_at(rows, o + 3), double_at(rows, o + 4), double_at(rows, o + 5)
     tx, ty, tz = ny * sz - nz * sy, nz * sx - nx * sz, nx * sy - ny * sx
     return n * nx + s * sx + t * tx, n * ny + s * sy + t * ty, n * nz + s * sz + t * tz
 
@@ -90,12 +105,14 @@ def larger_of(a, b, c, d):
 def change_impulse(impulses, previous, k, n, s, t, r):
     """Add to a contact's impulse and keep what it was; the largest of the changes (3.31)."""
     at = 4 * k
-    previous[at], previous[at + 1] = impulses[at], impulses[at + 1]
-    previous[at + 2], previous[at + 3] = impulses[at + 2], impulses[at + 3]
-    impulses[at] += n
-    impulses[at + 1] += s
-    impulses[at + 2] += t
-    impulses[at + 3] += r
+    put_double(previous, at, double_at(impulses, at))
+    put_double(previous, at + 1, double_at(impulses, at + 1))
+    put_double(previous, at + 2, double_at(impulses, at + 2))
+    put_double(previous, at + 3, double_at(impulses, at + 3))
+    put_double(impulses, at, double_at(impulses, at) + n)
+    put_double(impulses, at + 1, double_at(impulses, at + 1) + s)
+    put_double(impulses, at + 2, double_at(impulses, at + 2) + t)
+    put_double(impulses, at + 3, double_at(impulses, at + 3) + r)
     return larger_of(n, s, t, r)
 
 
@@ -109,24 +126,42 @@ def apply_change(w, bodies, rows, k, i, j, n, s, t, r):
 
 @phase_kernel(items="pairs/2")
 def sweep(
-    begin, end, iteration, rows: doubles, pairs: ints, bodies: doubles, impulses: doubles, previous: doubles,
-    w: doubles, change: doubles,
-):  # fmt: skip
+    begin,
+    end,
+    iteration,
+    rows: doubles.address,
+    pairs: ints.address,
+    bodies: doubles.address,
+    impulses: doubles.address,
+    previous: doubles.address,
+    w: doubles.address,
+    change: doubles.address,
+):
     """Gauss-Seidel over contacts that share no body that moves, or one thread's: each sees all before it."""
     largest = 0.0
     for k in range(begin, end):
-        i, j = pairs[2 * k], pairs[2 * k + 1]
+        i, j = int_at(pairs, 2 * k), int_at(pairs, 2 * k + 1)
         n, s, t, r = solve_contact(rows, k, impulses, w, i, j)
         largest = max(largest, change_impulse(impulses, previous, k, n, s, t, r))
         apply_change(w, bodies, rows, k, i, j, n, s, t, r)
-    change[begin] = largest
+    put_double(change, begin, largest)
 
 
 @phase_kernel(items="starts-1")
 def sweep_sets(
-    begin, end, iteration, starts: ints, rows: doubles, pairs: ints, bodies: doubles, impulses: doubles,
-    previous: doubles, w: doubles, change: doubles, inside: count,
-):  # fmt: skip
+    begin,
+    end,
+    iteration,
+    starts: ints.address,
+    rows: doubles.address,
+    pairs: ints.address,
+    bodies: doubles.address,
+    impulses: doubles.address,
+    previous: doubles.address,
+    w: doubles.address,
+    change: doubles.address,
+    inside: count,
+):
     """Gauss-Seidel over contact sets.
 
     With Jacobi inside (`inside` is 0) the contacts of a set all see the same velocities, so that a box that lands flat
@@ -134,31 +169,45 @@ def sweep_sets(
     """
     for group in range(begin, end):
         largest = 0.0
-        for k in range(starts[group], starts[group + 1]):
-            i, j = pairs[2 * k], pairs[2 * k + 1]
+        for k in range(int_at(starts, group), int_at(starts, group + 1)):
+            i, j = int_at(pairs, 2 * k), int_at(pairs, 2 * k + 1)
             n, s, t, r = solve_contact(rows, k, impulses, w, i, j)
             largest = max(largest, change_impulse(impulses, previous, k, n, s, t, r))
             if inside:
                 apply_change(w, bodies, rows, k, i, j, n, s, t, r)
         if not inside:
-            for k in range(starts[group], starts[group + 1]):
+            for k in range(int_at(starts, group), int_at(starts, group + 1)):
                 at = 4 * k
-                n, s = impulses[at] - previous[at], impulses[at + 1] - previous[at + 1]
-                t, r = impulses[at + 2] - previous[at + 2], impulses[at + 3] - previous[at + 3]
-                apply_change(w, bodies, rows, k, pairs[2 * k], pairs[2 * k + 1], n, s, t, r)
-        change[starts[group]] = largest
+                n, s = (
+                    double_at(impulses, at) - double_at(previous, at),
+                    double_at(impulses, at + 1) - double_at(previous, at + 1),
+                )
+                t, r = (
+                    double_at(impulses, at + 2) - double_at(previous, at + 2),
+                    double_at(impulses, at + 3) - double_at(previous, at + 3),
+                )
+                apply_change(w, bodies, rows, k, int_at(pairs, 2 * k), int_at(pairs, 2 * k + 1), n, s, t, r)
+        put_double(change, int_at(starts, group), largest)
 
 
 @phase_kernel(items="pairs/2")
 def relax(
-    begin, end, iteration, rows: doubles, pairs: ints, impulses: doubles, previous: doubles, w: doubles, change: doubles
+    begin,
+    end,
+    iteration,
+    rows: doubles.address,
+    pairs: ints.address,
+    impulses: doubles.address,
+    previous: doubles.address,
+    w: doubles.address,
+    change: doubles.address,
 ):
     """Jacobi: all contacts see the velocities of the last iteration, which `gather` brings up to date afterwards."""
     largest = 0.0
     for k in range(begin, end):
-        n, s, t, r = solve_contact(rows, k, impulses, w, pairs[2 * k], pairs[2 * k + 1])
+        n, s, t, r = solve_contact(rows, k, impulses, w, int_at(pairs, 2 * k), int_at(pairs, 2 * k + 1))
         largest = max(largest, change_impulse(impulses, previous, k, n, s, t, r))
-    change[begin] = largest
+    put_double(change, begin, largest)
 
 
 @function
@@ -170,63 +219,119 @@ def add_contact(w, bodies, m, rows, k, side, n, s, t, r):
 
 @phase_kernel(items="starts-1")
 def gather(
-    begin, end, iteration, starts: ints, touching: ints, bodies: doubles, rows: doubles, impulses: doubles, w: doubles
+    begin,
+    end,
+    iteration,
+    starts: ints.address,
+    touching: ints.address,
+    bodies: doubles.address,
+    rows: doubles.address,
+    impulses: doubles.address,
+    w: doubles.address,
 ):
     """w = W Jᵀ λ, body by body: `touching` lists 2 k + side of the contacts of each."""
     for m in range(begin, end):
         for c in range(BODY * m, BODY * m + 6):
-            w[c] = 0.0
-        for e in range(starts[m], starts[m + 1]):
-            k, side = touching[e] // 2, touching[e] % 2
+            put_double(w, c, 0.0)
+        for e in range(int_at(starts, m), int_at(starts, m + 1)):
+            k, side = int_at(touching, e) // 2, int_at(touching, e) % 2
             at = 4 * k
-            add_contact(w, bodies, m, rows, k, side, impulses[at], impulses[at + 1], impulses[at + 2], impulses[at + 3])
+            add_contact(
+                w,
+                bodies,
+                m,
+                rows,
+                k,
+                side,
+                double_at(impulses, at),
+                double_at(impulses, at + 1),
+                double_at(impulses, at + 2),
+                double_at(impulses, at + 3),
+            )
 
 
 @phase_kernel(items="starts-1")
 def add_changes(
-    begin, end, iteration, starts: ints, touching: ints, listed: ints, bodies: doubles, rows: doubles,
-    impulses: doubles, previous: doubles, w: doubles,
-):  # fmt: skip
+    begin,
+    end,
+    iteration,
+    starts: ints.address,
+    touching: ints.address,
+    listed: ints.address,
+    bodies: doubles.address,
+    rows: doubles.address,
+    impulses: doubles.address,
+    previous: doubles.address,
+    w: doubles.address,
+):
     """w + W Jᵀ Δλ, body by body, for the contacts of an unsafe colour; `listed` are the bodies that they touch."""
     for item in range(begin, end):
-        m = listed[item]
-        for e in range(starts[item], starts[item + 1]):
-            k, side = touching[e] // 2, touching[e] % 2
+        m = int_at(listed, item)
+        for e in range(int_at(starts, item), int_at(starts, item + 1)):
+            k, side = int_at(touching, e) // 2, int_at(touching, e) % 2
             at = 4 * k
             add_contact(
-                w, bodies, m, rows, k, side, impulses[at] - previous[at], impulses[at + 1] - previous[at + 1],
-                impulses[at + 2] - previous[at + 2], impulses[at + 3] - previous[at + 3],
-            )  # fmt: skip
+                w,
+                bodies,
+                m,
+                rows,
+                k,
+                side,
+                double_at(impulses, at) - double_at(previous, at),
+                double_at(impulses, at + 1) - double_at(previous, at + 1),
+                double_at(impulses, at + 2) - double_at(previous, at + 2),
+                double_at(impulses, at + 3) - double_at(previous, at + 3),
+            )
 
 
 @phase_kernel(items="parts-1")
 def sweep_parts(
-    begin, end, iteration, parts: ints, local_pairs: ints, body_starts: ints, body_list: ints, local_w: doubles,
-    local_bodies: doubles, rows: doubles, impulses: doubles, previous: doubles, w: doubles, change: doubles,
-):  # fmt: skip
+    begin,
+    end,
+    iteration,
+    parts: ints.address,
+    local_pairs: ints.address,
+    body_starts: ints.address,
+    body_list: ints.address,
+    local_w: doubles.address,
+    local_bodies: doubles.address,
+    rows: doubles.address,
+    impulses: doubles.address,
+    previous: doubles.address,
+    w: doubles.address,
+    change: doubles.address,
+):
     """Naive parallel Gauss-Seidel: each part of the contacts sweeps over velocities of its own [thesis2010, 7.1]."""
     for p in range(begin, end):
-        first, last = body_starts[p], body_starts[p + 1]
+        first, last = int_at(body_starts, p), int_at(body_starts, p + 1)
         for e in range(first, last):
             for c in range(6):
-                local_w[BODY * e + c] = w[BODY * body_list[e] + c]
+                put_double(local_w, BODY * e + c, double_at(w, BODY * int_at(body_list, e) + c))
         largest = 0.0
-        for k in range(parts[p], parts[p + 1]):
-            i, j = local_pairs[2 * k], local_pairs[2 * k + 1]
+        for k in range(int_at(parts, p), int_at(parts, p + 1)):
+            i, j = int_at(local_pairs, 2 * k), int_at(local_pairs, 2 * k + 1)
             n, s, t, r = solve_contact(rows, k, impulses, local_w, i, j)
             largest = max(largest, change_impulse(impulses, previous, k, n, s, t, r))
             apply_change(local_w, local_bodies, rows, k, i, j, n, s, t, r)
-        change[parts[p]] = largest
+        put_double(change, int_at(parts, p), largest)
 
 
 @phase_kernel(items="starts-1")
 def measure(
-    begin, end, iteration, starts: ints, rows: doubles, pairs: ints, impulses: doubles, w: doubles, out: doubles
+    begin,
+    end,
+    iteration,
+    starts: ints.address,
+    rows: doubles.address,
+    pairs: ints.address,
+    impulses: doubles.address,
+    w: doubles.address,
+    out: doubles.address,
 ):
     """Chunk by chunk, ½ ‖prox(λ - R v) - λ‖²: the quality γ of an answer, if R is one constant (3.32)."""
     for chunk in range(begin, end):
         total = 0.0
-        for k in range(starts[chunk], starts[chunk + 1]):
-            n, s, t, r = solve_contact(rows, k, impulses, w, pairs[2 * k], pairs[2 * k + 1])
+        for k in range(int_at(starts, chunk), int_at(starts, chunk + 1)):
+            n, s, t, r = solve_contact(rows, k, impulses, w, int_at(pairs, 2 * k), int_at(pairs, 2 * k + 1))
             total += n * n + s * s + t * t + r * r
-        out[chunk] = 0.5 * total
+        put_double(out, chunk, 0.5 * total)

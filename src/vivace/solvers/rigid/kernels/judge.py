@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....backends.cpu.addresses import double_at, put_double
 from ....backends.cpu.arguments import doubles, ints, phase_kernel
 from ....backends.cpu.compiling import function
 from .factorised import BODY, RATES, ROW, add_contact
@@ -38,25 +39,24 @@ def leads_away(change, record, residuals, monitor):
 
 @phase_kernel
 def judge_factorised(
-    begin, end, iteration, change: doubles, record: doubles, residuals: doubles, monitor: doubles, rows: doubles,
-    impulses: doubles, previous: doubles, starts: ints, touching: ints, bodies: doubles, w: doubles,
+    begin, end, iteration, change: doubles, record: doubles, residuals: doubles, monitor: doubles, impulses: doubles,
+    previous: doubles, starts: ints, touching: ints, rows: doubles.address, bodies: doubles.address,
+    w: doubles.address,
 ):  # fmt: skip
     """Keep the iteration, or go back to the impulses before it with r-factors ν times as large."""
     if leads_away(change, record, residuals, monitor):
         for at in range(impulses.shape[0]):
             impulses[at] = previous[at]
         for k in range(impulses.shape[0] // 4):
-            for c in range(RATES, RATES + 3):
-                rows[ROW * k + c] *= record[FACTOR]
+            for c in range(ROW * k + RATES, ROW * k + RATES + 3):
+                put_double(rows, c, record[FACTOR] * double_at(rows, c))
         for m in range(starts.shape[0] - 1):
             for c in range(BODY * m, BODY * m + 6):
-                w[c] = 0.0
+                put_double(w, c, 0.0)
             for e in range(starts[m], starts[m + 1]):
                 k, side = touching[e] // 2, touching[e] % 2
-                at = 4 * k
-                add_contact(
-                    w, bodies, m, rows, k, side, impulses[at], impulses[at + 1], impulses[at + 2], impulses[at + 3]
-                )
+                n, s, t, r = impulses[4 * k], impulses[4 * k + 1], impulses[4 * k + 2], impulses[4 * k + 3]
+                add_contact(w, bodies, m, rows, k, side, n, s, t, r)
 
 
 @phase_kernel
