@@ -231,5 +231,5 @@ def test_an_error_with_brackets_is_printed_as_it_is(vivace, monkeypatch):
     def fail(*_):
         raise InputError("a [bold]value[/bold] of [/none] and :cat:")
 
-    monkeypatch.setattr("vivace.cli.commands.scene_of", fail)
+    monkeypatch.setattr("vivace.cli.commands.any_scene_of", fail)
     assert vivace("run", "bar").complaint == "a [bold]value[/bold] of [/none] and :cat:"

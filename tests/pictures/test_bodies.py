@@ -60,11 +60,11 @@ def test_what_is_fixed_is_scenery_and_what_follows_a_path_is_darker():
 
 
 def test_many_balls_are_drawn_coarser():
-    balls = [Body(Sphere((0.3 * k, 0.1, 0), 0.1)) for k in range(600)]
+    balls = [Body(Sphere((0.3 * k, 0.1, 0), 0.1)) for k in range(300)]
     found = filmed(balls, [(np.zeros(3), rotation.IDENTITY)])
     assert len(found.triangles) <= MOST_TRIANGLES
     few = filmed(balls[:2], [(np.zeros(3), rotation.IDENTITY)])
-    assert len(few.triangles) / 2 > len(found.triangles) / 600
+    assert len(few.triangles) / 2 > len(found.triangles) / 300
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ import pytest
 
 from vivace import Budget, InputError, make_scene
 from vivace.rigid import rotation
+from vivace.rigid.detection import BodyDetector
 from vivace.scenes import SCENES, RigidScene, is_rigid, load_scene, parameters_of, soft, summary_of
+from vivace.simulation.rigid_simulation import SLOP
 
 NAMES = [name for name in SCENES if is_rigid(name)]
 SMALL = {
@@ -37,6 +39,13 @@ def simulate(name, frames, **parameters):
     return sim, reports
 
 
+def touching(sim, reach=1e-3):
+    """Contacts of bodies where they are."""
+    bodies = sim.bodies
+    detector = BodyDetector(bodies.shapes, bodies.movable)
+    return detector.find(bodies.positions, rotation.matrices(bodies.orientations), reach)
+
+
 def test_rigid_scenes_have_their_numbers():
     assert set(BODIES) == set(NAMES)
     assert not is_rigid("tablecloth")
@@ -53,8 +62,9 @@ def test_every_scene_runs_and_records_what_made_it(name):
     sim = scene.simulate(threads=1, budget=Budget(iterations=5), substeps=2)
     assert sim.bodies.movable.sum() == BODIES[name]
     assert (sim.substeps, sim.budget.iterations, sim.time_step) == (2, 5, scene.time_step)
-    depths = [sim.step().depth for _ in range(3)]
-    assert depths[0] < 1e-9  # nothing overlaps at first
+    assert touching(sim).gaps.min(initial=0.0) > -1e-9  # nothing overlaps at first
+    for _ in range(3):
+        sim.step()
     assert np.isfinite(sim.positions).all()
     again = make_scene(name, **scene.settings["parameters"]).simulate(
         threads=1, budget=Budget(iterations=5), substeps=2
@@ -73,13 +83,12 @@ def test_a_house_has_its_number_of_cards(storeys):
 
 @pytest.mark.slow
 def test_cards_begin_in_exact_contact():
-    """Every leaning card touches its partner and what it stands on, and no gap that is found is far from zero."""
-    _, (report,) = simulate("house-of-cards", 1)
-    pairs = {tuple(pair) for pair in report.contacts.bodies.tolist()}
-    apexes, feet, tops = 6, 12, 2 * 3 + 2 + 2  # level cards lie on both cards of outer apexes: three each, then four
+    """Every leaning card touches its partner, what it stands on and what lies on it, and nothing else."""
+    contacts = touching(make_scene("house-of-cards").simulate(), reach=1e-6)
+    pairs = {tuple(pair) for pair in contacts.bodies.tolist()}
+    apexes, feet, tops = 6, 12, 3 + 3 + 4  # a level card lies on both cards of an outer apex, and one of an inner one
     assert len(pairs) == apexes + feet + tops
-    assert report.depth < 1e-9
-    assert np.abs(report.contacts.gaps).max() < 2e-4
+    assert np.abs(contacts.gaps).max() < 1e-9
 
 
 @pytest.mark.slow
@@ -105,9 +114,10 @@ def test_without_friction_the_house_falls():
 
 @pytest.mark.slow
 def test_a_stack_stands():
-    sim, reports = simulate("box-stack", 60)
+    """No box sinks farther than the overlaps that are left between all of them, and then nothing moves."""
+    sim, reports = simulate("box-stack", 120)
     start = make_scene("box-stack").simulate().positions
-    assert np.linalg.norm(sim.positions - start, axis=1).max() < 2e-3
+    assert np.linalg.norm(sim.positions - start, axis=1).max() < 20 * SLOP
     assert reports[-1].kinetic_energy < 1e-3
 
 
