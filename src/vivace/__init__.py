@@ -24,7 +24,7 @@ from .errors import (
 )
 from .model import MATERIALS, Cloth, Jelly, Material, Model, Solid, Wire
 from .rigid.bodies import Body
-from .scenes import SCENES, Scene, load_scene, make_scene
+from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
 from .simulation import Report, RigidReport, RigidSimulation, Simulation, State
 from .solvers import SOLVERS, Budget, Deadline, Outcome, Solver
 
@@ -50,6 +50,7 @@ __all__ = [
     "Prepared",
     "Report",
     "RigidReport",
+    "RigidScene",
     "RigidSimulation",
     "Role",
     "Scene",

@@ -5,6 +5,7 @@ import pytest
 
 from vivace import Simulation
 from vivace.cli import main
+from vivace.simulation.rigid_simulation import RigidSimulation
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ def no_steps(monkeypatch):
         raise AssertionError("a step was made before the options were checked")
 
     monkeypatch.setattr(Simulation, "step", step)
+    monkeypatch.setattr(RigidSimulation, "step", step)
 
 
 @pytest.fixture

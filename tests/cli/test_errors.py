@@ -12,7 +12,7 @@ RUN = ("run", "tablecloth", "--set", "resolution=6", "--frames", 1, "--iteration
     ("arguments", "words"),
     [
         (("run", "tablecloht"), ["unknown scene 'tablecloht'", "did you mean 'tablecloth'?"]),
-        (("run", "zzz"), ["unknown scene 'zzz'", "known: armadillo, bar, cloth-heap, cube"]),
+        (("run", "zzz"), ["unknown scene 'zzz'", "known: armadillo, ball-grid, ball-pile, bar"]),
         (("run", ""), ["''"]),
         (("run", "x" * 300), ["unknown scene"]),
         (("run", "x" * 300 + ".obj"), ["no file"]),
@@ -231,5 +231,5 @@ def test_an_error_with_brackets_is_printed_as_it_is(vivace, monkeypatch):
     def fail(*_):
         raise InputError("a [bold]value[/bold] of [/none] and :cat:")
 
-    monkeypatch.setattr("vivace.cli.commands.scene_of", fail)
+    monkeypatch.setattr("vivace.cli.commands.any_scene_of", fail)
     assert vivace("run", "bar").complaint == "a [bold]value[/bold] of [/none] and :cat:"

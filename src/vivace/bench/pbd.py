@@ -23,7 +23,7 @@ from ..colouring import BalanceReport, Colouring, balance_report, smallest_last_
 from ..constraints import ConstraintGroup, Role
 from ..errors import InputError
 from ..files import write_text
-from ..scenes import SCENES, Scene, make_scene, parameters_of
+from ..scenes import SCENES, Scene, make_scene, parameters_of, soft
 from ..scenes.papers import check_scale
 from ..simulation.report import Report
 from ..simulation.simulation import Simulation
@@ -174,7 +174,7 @@ def table_1(
     for name in scenes:
         tell(f"{name}: making the scene", 0, 1)
         begin = time.perf_counter()
-        scene = make_scene(name, scale=scale)
+        scene = soft(make_scene(name, scale=scale))
         made_s = time.perf_counter() - begin
         tell(f"{name}: making the scene", 1, 1)
         measured = measure(scene, frames, threads, progress=tell)

@@ -13,7 +13,7 @@ import numpy as np
 from .._version import __version__
 from ..energy.system import Frame, System
 from ..errors import InputError
-from ..scenes import Scene
+from ..scenes import Scene, soft
 from ..simulation.report import Report
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver
@@ -140,6 +140,7 @@ def run(
     progress: Progress | None = None,
 ) -> Run:
     """Simulate `frames` steps, warm; measure the relative error of `error_samples` of them afterwards."""
+    scene = soft(scene)
     frames = scene.frames if frames is None else frames
     if error_samples is None:
         error_samples = 5 if scene.model.n <= LARGEST_FOR_ERROR and has_minimum(scene) else 0

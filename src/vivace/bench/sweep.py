@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import VivaceError
-from ..scenes import Scene, load_scene
+from ..scenes import Scene, load_scene, soft
 from ..solvers import Budget
 from .run import Progress
 
@@ -34,7 +34,7 @@ def time_sweeps(
     progress: Progress | None = None,
 ) -> list[dict[str, object]]:
     """For each number of threads: best and median milliseconds of a sweep, and seconds to the first frame."""
-    scene = load_scene(target)
+    scene = soft(load_scene(target))
     rows = []
     for number, count in enumerate(threads):
         if progress:

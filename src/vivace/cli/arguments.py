@@ -11,7 +11,7 @@ from typing import Any
 
 from ..checks import is_number, is_whole, read_value, shown
 from ..errors import InputError
-from ..scenes import SCENES, Scene, load_scene, parameters_of
+from ..scenes import SCENES, RigidScene, Scene, load_scene, parameters_of, soft
 from ..solvers import Budget
 
 TARGET_HELP = (
@@ -52,16 +52,21 @@ def substeps(text: str) -> int | str:
     return text if text == "auto" else int(positive_int(text))  # type: ignore[call-overload]
 
 
-def scene_of(arguments: argparse.Namespace) -> Scene:
-    """The scene that a command was asked for."""
+def any_scene_of(arguments: argparse.Namespace) -> Scene | RigidScene:
+    """The scene that a command was asked for, of soft bodies or of rigid ones."""
     return _scene(arguments.target, dict(map(parameter, arguments.parameters)), arguments.seed)
 
 
+def scene_of(arguments: argparse.Namespace) -> Scene:
+    """The scene of soft bodies that a command was asked for."""
+    return soft(any_scene_of(arguments))
+
+
 def scenes_of(arguments: argparse.Namespace) -> list[Scene]:
-    """Several scenes under different names; a parameter goes to those that have it, and at least one must."""
+    """Several scenes of soft bodies under different names; a parameter goes to those that have it, at least one."""
     targets, parameters = arguments.targets, dict(map(parameter, arguments.parameters))
     if len(targets) == 1:
-        return [_scene(targets[0], parameters, arguments.seed)]
+        return [soft(_scene(targets[0], parameters, arguments.seed))]
     for target, count in Counter(targets).items():
         if count > 1:
             raise InputError(f"the scene {target!r} is there twice; leave one out")
@@ -72,7 +77,8 @@ def scenes_of(arguments: argparse.Namespace) -> list[Scene]:
             raise InputError(f"none of the scenes has a parameter {name!r}; their parameters are {theirs}")
     scenes = []
     for target, had in known.items():
-        scenes.append(_scene(target, {name: v for name, v in parameters.items() if name in had}, arguments.seed))
+        own = {name: v for name, v in parameters.items() if name in had}
+        scenes.append(soft(_scene(target, own, arguments.seed)))
     names = Counter(scene.name for scene in scenes)
     return [
         scene if names[scene.name] == 1 else replace(scene, name=target)
@@ -80,7 +86,7 @@ def scenes_of(arguments: argparse.Namespace) -> list[Scene]:
     ]
 
 
-def _scene(target: str, parameters: dict[str, Any], seed: int) -> Scene:
+def _scene(target: str, parameters: dict[str, Any], seed: int) -> Scene | RigidScene:
     if target in SCENES and "seed" in parameters_of(target):
         parameters.setdefault("seed", seed)
     return load_scene(target, **parameters)

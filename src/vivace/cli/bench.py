@@ -11,7 +11,7 @@ from ..bench import pbd as pbd_bench
 from ..bench import sweep as sweep_bench
 from ..bench.pbd import COLOURED, PRINTED, TYPES, Measured, Pass
 from ..errors import InputError
-from ..scenes import load_scene
+from ..scenes import load_scene, soft
 from ..solvers import make_solver
 from .arguments import list_of, positive, positive_int
 from .console import out, progress, show_json, show_table
@@ -80,7 +80,7 @@ def bench(arguments: argparse.Namespace) -> None:
 
 
 def _sweep(arguments: argparse.Namespace) -> None:
-    load_scene(arguments.target), make_solver(arguments.solver)  # complain before the progress bar
+    soft(load_scene(arguments.target)), make_solver(arguments.solver)  # complain before the progress bar
     with progress(arguments.quiet or arguments.json) as tell:
         rows = sweep_bench.time_sweeps(
             *(arguments.target, arguments.threads),

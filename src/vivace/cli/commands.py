@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
@@ -18,10 +20,12 @@ from ..colouring import options_of as colouring_options
 from ..constraints import CONSTRAINTS
 from ..errors import InputError
 from ..files import check_writable
-from ..scenes import SCENES, parameters_of, summary_of
+from ..scenes import SCENES, RigidScene, parameters_of, summary_of
 from ..solvers import SOLVERS, limitations_of, make_solver, options_of
-from .arguments import budget_of, scene_of
-from .console import err, out, progress, show_json, show_table
+from ..solvers.rigid import CONTACT_SOLVERS, contact_options
+from .arguments import any_scene_of, budget_of, scene_of
+from .console import out, progress, show_json, show_table, show_written
+from .rigid_run import run_bodies
 
 
 def _first_line(thing: object) -> str:
@@ -29,11 +33,16 @@ def _first_line(thing: object) -> str:
 
 
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
+FILM_SUFFIXES, PICTURE_SUFFIXES = (".mp4", ".gif"), (".png",)
 LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "scenes": lambda: [{"name": n, "summary": summary_of(n), "parameters": parameters_of(n)} for n in SCENES],
     "solvers": lambda: [
         {"name": n, "summary": _first_line(cls), "options": options_of(cls), "limitations": limitations_of(cls)}
         for n, cls in SOLVERS.items()
+    ],
+    "contact-solvers": lambda: [
+        {"name": n, "summary": _first_line(cls), "options": contact_options(cls), "limitations": limitations_of(cls)}
+        for n, cls in CONTACT_SOLVERS.items()
     ],
     "colourings": lambda: [
         {"name": n, "summary": _first_line(function), "options": colouring_options(n)}
@@ -73,13 +82,15 @@ def list_things(arguments: argparse.Namespace) -> None:
 
 def run_scene(arguments: argparse.Namespace) -> None:
     """Simulate a scene, print a summary and write a file of the run: `vivace run`."""
-    target = as_path(arguments.out, "--out") if arguments.out else None
-    if target is not None and target.suffix.lower() not in RUN_SUFFIXES:
-        raise InputError(f"--out must end in one of {', '.join(RUN_SUFFIXES)}, not {target.name!r}")
-    scene, budget = scene_of(arguments), budget_of(arguments)
+    targets = _targets(arguments)
+    scene, budget = any_scene_of(arguments), budget_of(arguments)
+    if arguments.time_step is not None:
+        scene = replace(scene, time_step=arguments.time_step)
+    if isinstance(scene, RigidScene):
+        return run_bodies(arguments, scene, budget, targets)
     if arguments.solver is not None:
         make_solver(arguments.solver)
-    if target is not None:
+    for target in targets:
         check_writable(target)
     with progress(arguments.quiet or arguments.json) as tell:
         result = run_bench.run(
@@ -92,19 +103,27 @@ def run_scene(arguments: argparse.Namespace) -> None:
             error_samples=arguments.error_samples,
             substeps=arguments.substeps,
             integrator=arguments.integrator,
-            record=target is not None,
+            record=bool(targets),
             progress=tell,
         )
-        written, notes = write_run(result, target, progress=tell) if target else ([], [])
+        files = [write_run(result, target, progress=tell) for target in targets]
     summary = result.summary()
-    if arguments.json:
-        show_json({**summary, "written": [str(path) for path in written], "notes": notes})
-    else:
+    if not arguments.json:
         _show_run(result, summary)
-        for path in written:
-            out.print(f"wrote {path}", markup=False, soft_wrap=True)
-        for note in notes:
-            err.print(f"note: {note}", markup=False, soft_wrap=True)
+    return show_written(files, summary if arguments.json else None)
+
+
+def _targets(arguments: argparse.Namespace) -> list[Path]:
+    """The files that a run is to write, with names that say what they are."""
+    found = []
+    for option, suffixes in (("out", RUN_SUFFIXES), ("film", FILM_SUFFIXES), ("picture", PICTURE_SUFFIXES)):
+        text = getattr(arguments, option)
+        if not text:
+            continue
+        found.append(as_path(text, f"--{option}"))
+        if found[-1].suffix.lower() not in suffixes:
+            raise InputError(f"--{option} must end in one of {', '.join(suffixes)}, not {found[-1].name!r}")
+    return found
 
 
 def _show_run(result: run_bench.Run, summary: dict[str, Any]) -> None:

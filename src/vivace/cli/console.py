@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -61,6 +62,21 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[objec
 def show_json(value: object) -> None:
     """Print a value as JSON; numbers that JSON does not have, such as infinity, become null."""
     print(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def show_written(
+    files: Sequence[tuple[Sequence[Path], Sequence[str]]], summary: Mapping[str, object] | None = None
+) -> None:
+    """Say which files were written, each with notes, or print them as JSON with a summary."""
+    written = list(dict.fromkeys(path for paths, _ in files for path in paths))
+    notes = list(dict.fromkeys(note for _, told in files for note in told))
+    if summary is not None:
+        show_json({**summary, "written": [str(path) for path in written], "notes": notes})
+        return
+    for path in written:
+        out.print(f"wrote {path}", markup=False, soft_wrap=True)
+    for note in notes:
+        err.print(f"note: {note}", markup=False, soft_wrap=True)
 
 
 def _text(value: object) -> str:

@@ -26,6 +26,7 @@ EXAMPLES = """examples:
   vivace list                                              what there is
   vivace view tablecloth                                   grab it in the browser
   vivace run tablecloth --budget-ms 8 --out cloth.mp4      simulate, measure, film
+  vivace run house-of-cards --film cards.mp4               rigid bodies
   vivace run bunny.obj --iterations 20 --frames 60 --json  your own mesh, figures for a script
   vivace colour tablecloth --algorithm all --out colours.png
   vivace compare tablecloth --solvers vivace,jacobi --budgets-ms 4,8 --frames 60 --out study
@@ -71,16 +72,25 @@ def parser() -> argparse.ArgumentParser:
         "The budget is the time of a whole step (--budget-ms), a number of sweeps (--iterations: the same result on\n"
         "every machine and for any number of threads) or a residual relative to the first sweep's (--tolerance).\n"
         "The relative error compares a few frames' energy with a converged float64 solution: 1 is the prediction\n"
-        "without any solving, 0 the exact answer.",
+        "without any solving, 0 the exact answer.\n\n"
+        "Scenes of rigid bodies have contact solvers ('vivace list contact-solvers') and report contacts and overlaps.",
         commands.run_scene,
     )
     add_target(sub)
     sub.add_argument("--solver", metavar="NAME", help="e.g. vivace, or vivace:omega=1.5,relaxation=sor")
     limits = sub.add_argument_group("budget (one or more; default: the scene's own)")
     limits.add_argument("--budget-ms", type=positive, metavar="B", help="milliseconds a step")
-    limits.add_argument("--iterations", type=positive_int, metavar="K", help="sweeps a step")
-    limits.add_argument("--tolerance", type=share, metavar="T", help="relative residual, between 0 and 1")
+    limits.add_argument(
+        "--iterations", type=positive_int, metavar="K", help="sweeps a step; of rigid bodies, iterations a substep"
+    )
+    limits.add_argument(
+        "--tolerance",
+        type=share,
+        metavar="T",
+        help="relative residual, between 0 and 1; of rigid bodies, the largest change of an impulse (N s)",
+    )
     sub.add_argument("--frames", type=positive_int, metavar="N", help="steps to simulate (default: the scene's own)")
+    sub.add_argument("--time-step", type=positive, metavar="H", help="seconds of a step (default: the scene's own)")
     sub.add_argument(
         "--substeps",
         type=substeps,
@@ -104,6 +114,8 @@ def parser() -> argparse.ArgumentParser:
         help="write an animation (.mp4, .gif; a picture of the last frame goes beside it), a picture (.png) "
         "or the positions of all frames (.npz)",
     )
+    sub.add_argument("--film", metavar="FILE", help="write an animation (.mp4, .gif), beside what --out asks for")
+    sub.add_argument("--picture", metavar="FILE", help="write a picture of the last frame (.png), beside the others")
     add_common(sub)
 
     sub = command("view", "grab a scene in the browser", view.DETAILS, view.view)

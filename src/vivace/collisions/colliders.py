@@ -139,11 +139,11 @@ class _Rounded(Collider):
         bounds = np.concatenate([centre - half, centre + half])
         self._settle(Encoded(kernels.ROUNDED, shape, bounds, NO_SAMPLES), **values)
 
-    def surface(self) -> Mesh:
-        """Return the surface as triangles, the round parts in steps."""
+    def surface(self, steps: int = ROUND_STEPS) -> Mesh:
+        """Return the surface as triangles; round parts have so many steps along a quarter of a circle."""
         shape = self.encoded.shape
         centre, rotation, core, rounding = shape[:3], shape[3:12].reshape(3, 3), shape[12:15], shape[15]
-        vertices, triangles = _rounded_box(core, rounding)
+        vertices, triangles = _rounded_box(core, rounding, steps)
         return Mesh.from_triangles(vertices @ rotation.T + centre, triangles, name=type(self).__name__.lower())
 
 
@@ -256,13 +256,13 @@ def _frame(axis: np.ndarray) -> np.ndarray:
     return np.column_stack([across, axis, np.cross(across, axis)])
 
 
-def _rounded_box(core: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray]:
+def _rounded_box(core: np.ndarray, rounding: float, fine: int) -> tuple[np.ndarray, np.ndarray]:
     """Return vertices and triangles of a rounded box around the origin.
 
     A cube of quads is blown up to a ball, and the ball cut along the three middle planes; its eighths move to the
     corners of the core. Where the core is flat or nothing is round, points fall together and become one.
     """
-    steps = np.linspace(0.0, 1.0, ROUND_STEPS + 1) if rounding > 0 else np.ones(1)
+    steps = np.linspace(0.0, 1.0, fine + 1) if rounding > 0 else np.ones(1)
     line = np.concatenate([-steps[::-1], steps])
     side = np.repeat([-1.0, 1.0], len(steps))
     n = len(line)

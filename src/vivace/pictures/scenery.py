@@ -59,7 +59,7 @@ class Scenery:
         pieces += [_near(plane, *box) for plane, flat in zip(planes, level, strict=True) if not flat]
         if ground is not None:
             pieces = [_above(*piece, upward, ground) for piece in pieces]
-        pieces = [(np.zeros((0, 3)), np.zeros((0, 3), np.int64)), *(_creased(*piece) for piece in pieces)]
+        pieces = [(np.zeros((0, 3)), np.zeros((0, 3), np.int64)), *(creased(*piece) for piece in pieces)]
         offsets = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
         return cls(
             np.concatenate([vertices for vertices, _ in pieces]),
@@ -108,7 +108,7 @@ def _above(
     return cut
 
 
-def _creased(vertices: NDArray[Any], triangles: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def creased(vertices: NDArray[Any], triangles: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The same surface with vertices of their own on either side of sharp edges, so that shading stops there."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -24,21 +24,12 @@ def ball_grid(size: int | tuple[int, int, int], layout: str = "grid") -> Contact
         size: how many along each axis, or along x, y (upwards) and z.
         layout: "grid", on top of and next to each other, or "cannonball", each layer in the hollows of the one below.
     """
-    counts: Any = (size, size, size) if is_whole(size) else size
-    if not isinstance(counts, (tuple, list)) or len(counts) != 3 or not all(is_whole(n) and n >= 1 for n in counts):
-        raise InputError(f"the size of a ball grid is a whole number of at least 1, or three, not {shown(size)}")
-    if layout not in LAYOUTS:
-        raise InputError(f"unknown layout {shown(layout)}; there are {', '.join(LAYOUTS)}")
-    nx, ny, nz = (int(n) for n in counts)
-    y, z, x = np.indices((ny, nz, nx))
+    nx, ny, nz = check_grid(size, layout)
     number = np.arange(nx * ny * nz).reshape(ny, nz, nx) + 1  # body 0 is the ground
     rows = [(number[:, :, :-1], number[:, :, 1:]), (number[:, :-1], number[:, 1:])]
     if layout == "grid":
-        places = 2.0 * RADIUS * np.stack([x, y, z], axis=-1).reshape(-1, 3)
         rows.append((number[:-1], number[1:]))
     else:
-        offset = 0.5 * (y % 2)  # odd layers lie in the hollows of even ones
-        places = 2.0 * RADIUS * np.stack([x + offset, y / np.sqrt(2.0), z + offset], axis=-1).reshape(-1, 3)
         for below in range(ny - 1):
             up = 1 if below % 2 == 0 else -1
             for dz in (0, up):
@@ -46,9 +37,33 @@ def ball_grid(size: int | tuple[int, int, int], layout: str = "grid") -> Contact
                     zs = slice(max(0, dz), nz + min(0, dz)), slice(max(0, -dz), nz + min(0, -dz))
                     xs = slice(max(0, dx), nx + min(0, dx)), slice(max(0, -dx), nx + min(0, -dx))
                     rows.append((number[below][zs[0], xs[0]], number[below + 1][zs[1], xs[1]]))
-    places[:, 1] += RADIUS
+    places = RADIUS * grid_places((nx, ny, nz), layout)
     pairs = np.concatenate([np.column_stack([a.ravel(), b.ravel()]) for a, b in rows])
     return _problem(places, pairs, number[0].ravel(), np.tile([0.0, -GRAVITY * STEP, 0.0], (len(places), 1)))
+
+
+def check_grid(size: object, layout: object) -> tuple[int, int, int]:
+    """How many balls there are along x, y and z."""
+    counts: Any = (size, size, size) if is_whole(size) else size
+    if not isinstance(counts, (tuple, list)) or len(counts) != 3 or not all(is_whole(n) and n >= 1 for n in counts):
+        raise InputError(f"the size of a ball grid is a whole number of at least 1, or three, not {shown(size)}")
+    if layout not in LAYOUTS:
+        raise InputError(f"unknown layout {shown(layout)}; there are {', '.join(LAYOUTS)}")
+    nx, ny, nz = (int(n) for n in counts)
+    return nx, ny, nz
+
+
+def grid_places(counts: tuple[int, int, int], layout: str) -> np.ndarray:
+    """(n, 3) centres of balls of radius one, layer by layer from the ground up."""
+    nx, ny, nz = counts
+    y, z, x = np.indices((ny, nz, nx))
+    if layout == "grid":
+        places = 2.0 * np.stack([x, y, z], axis=-1).reshape(-1, 3)
+    else:
+        offset = 0.5 * (y % 2)  # odd layers lie in the hollows of even ones
+        places = 2.0 * np.stack([x + offset, y / np.sqrt(2.0), z + offset], axis=-1).reshape(-1, 3)
+    places[:, 1] += 1.0
+    return places
 
 
 def ball_pile(size: int, chance: float = 0.25, seed: int = 0) -> ContactProblem:

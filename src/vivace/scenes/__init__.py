@@ -1,19 +1,24 @@
 """Named, parameterised scenes, shared by tests, benchmarks and the command line."""
 
-from . import cloths, heaps, papers, solids
+from . import cloths, heaps, papers, rigid, solids
 from .files import from_mesh, load_scene
-from .scene import SCENES, Scene, make_scene, parameters_of, summary_of
+from .rigid_scene import RigidScene
+from .scene import SCENES, Scene, is_rigid, make_scene, parameters_of, soft, summary_of
 
 __all__ = [
     "SCENES",
+    "RigidScene",
     "Scene",
     "cloths",
     "from_mesh",
     "heaps",
+    "is_rigid",
     "load_scene",
     "make_scene",
     "papers",
     "parameters_of",
+    "rigid",
+    "soft",
     "solids",
     "summary_of",
 ]

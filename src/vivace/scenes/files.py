@@ -58,6 +58,7 @@ from ..model.materials import MATERIALS, default_material
 from ..model.model import EARTH, Model, as_gravity
 from ..solvers import Budget, make_solver
 from .collisions import with_collisions
+from .rigid_scene import RigidScene, seeded
 from .scene import SCENES, Scene, make_scene
 from .tables import check_known, table_of
 
@@ -70,7 +71,7 @@ LOADING = frozenset(list(inspect.signature(meshes.load).parameters)[1:])
 MESH_OPTIONS = LOADING | {"sew"}
 
 
-def load_scene(target: str | os.PathLike[str], /, **parameters: Any) -> Scene:
+def load_scene(target: str | os.PathLike[str], /, **parameters: Any) -> Scene | RigidScene:
     """A scene from its name, a TOML file or a mesh file.
 
     Args:
@@ -118,7 +119,7 @@ def highest(body: Mesh, share: float = HIGHEST) -> np.ndarray:
     return np.flatnonzero(along >= along.max() - share * np.ptp(along)).astype(np.int32)
 
 
-def _from_toml(path: Path) -> Scene:
+def _from_toml(path: Path) -> Scene | RigidScene:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -133,8 +134,10 @@ def _from_toml(path: Path) -> Scene:
             if table in data:
                 raise InputError(f"{path}: [{table}] belongs to a [mesh] scene; a named scene has [parameters]")
         name = check_name("scene", data["scene"], SCENES)
-        scene = make_scene(name, **table_of(path, data, "parameters"))
-        scene = _in_world(path, scene, table_of(path, data, "world"))
+        made = make_scene(name, **table_of(path, data, "parameters"))
+        if isinstance(made, RigidScene):
+            return _rigid(path, made, data)
+        scene = _in_world(path, made, table_of(path, data, "world"))
     else:
         try:
             scene = _described(path, data)
@@ -148,9 +151,7 @@ def _from_toml(path: Path) -> Scene:
         changes["solver"] = (str(options.pop("name", "auto")), options)
         make_solver(changes["solver"])  # complain now, not at the first step
     if "budget" in data:
-        budget = table_of(path, data, "budget")
-        check_known(path, "[budget]", budget, {item.name for item in fields(Budget)})
-        changes["budget"] = Budget(**budget)
+        changes["budget"] = _budget(path, data)
     if "tuned" in data:
         changes["tuned"] = table_of(path, data, "tuned")
         for name, rho in changes["tuned"].items():
@@ -160,6 +161,29 @@ def _from_toml(path: Path) -> Scene:
         if "scene" in data:
             scene.settings["collisions"] = data["collisions"]
     scene.settings["file"] = path.name
+    return replace(scene, **changes)
+
+
+def _budget(path: Path, data: dict[str, Any]) -> Budget:
+    budget = table_of(path, data, "budget")
+    check_known(path, "[budget]", budget, {item.name for item in fields(Budget)})
+    return Budget(**budget)
+
+
+def _rigid(path: Path, scene: RigidScene, data: dict[str, Any]) -> RigidScene:
+    """A named scene of rigid bodies in other circumstances."""
+    check_known(path, "a scene of rigid bodies", data, {"scene", "parameters", "world", "solver", "budget"})
+    world = table_of(path, data, "world")
+    check_known(path, "[world] of rigid bodies", world, {"gravity", "time_step", "substeps"})
+    changes: dict[str, Any] = dict(world)
+    if "solver" in data:
+        options = dict(table_of(path, data, "solver"))
+        text = ",".join(f"{key}={value}" for key, value in options.items() if key != "name")
+        changes["solver"] = f"{options.get('name', scene.solver)}:{text}" if text else str(options["name"])
+        seeded(changes["solver"], 0)  # complain now, not at the first step
+    if "budget" in data:
+        changes["budget"] = _budget(path, data)
+    scene.settings.update({"file": path.name, **({"world": world} if world else {})})
     return replace(scene, **changes)
 
 

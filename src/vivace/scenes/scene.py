@@ -17,6 +17,7 @@ from ..simulation.motion import INTEGRATORS
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from ..solvers.chebyshev import AUTO, ChebyshevMethod
+from .rigid_scene import RigidScene
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +112,11 @@ class Scene:
         return sim
 
 
-SCENES: Registry[Callable[..., Scene]] = Registry("scene")
+SCENES: Registry[Callable[..., Scene | RigidScene]] = Registry("scene")
 
 
-def make_scene(name: str, /, **parameters: Any) -> Scene:
-    """A registered scene with some of its parameters changed.
+def make_scene(name: str, /, **parameters: Any) -> Scene | RigidScene:
+    """A registered scene with some of its parameters changed: a Scene of soft bodies, or a RigidScene.
 
     Args:
         name: of a scene; `vivace list scenes` shows them with their parameters.
@@ -144,3 +145,18 @@ def parameters_of(name: str) -> dict[str, object]:
 def summary_of(name: str) -> str:
     """The first line of a scene's docstring."""
     return (inspect.getdoc(SCENES[name]) or "").partition("\n")[0]
+
+
+def is_rigid(name: str) -> bool:
+    """Whether a registered scene says that it is a RigidScene."""
+    return inspect.signature(SCENES[name]).return_annotation in (RigidScene, RigidScene.__name__)
+
+
+def soft(scene: Scene | RigidScene) -> Scene:
+    """The scene, for what knows soft bodies only; raises an InputError for one of rigid bodies."""
+    if isinstance(scene, RigidScene):
+        raise InputError(
+            f"the scene {scene.name!r} is made of rigid bodies, and this works on soft ones; "
+            f"'vivace run {scene.name}' and scene.simulate() are for it"
+        )
+    return scene

@@ -378,7 +378,7 @@ def options_of(cls: type[Solver]) -> dict[str, object]:
     return {item.name: (item.default if item.default is not MISSING else None) for item in items}
 
 
-def limitations_of(cls: type[Solver]) -> str:
+def limitations_of(cls: type) -> str:
     """What a solver cannot do or does badly, in the words of its docstring, which ends with them; "" if it has none."""
     text = inspect.cleandoc(cls.__doc__ or "").partition("Limitations: ")[2]
     return " ".join(text.split())

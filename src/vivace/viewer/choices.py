@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import InputError, UnknownNameError
-from ..scenes import SCENES, Scene, load_scene, summary_of
+from ..scenes import SCENES, Scene, is_rigid, load_scene, soft, summary_of
 from ..solvers import SOLVERS, Solver, make_solver, options_of
 from ..solvers.base import parse_solver
 from .messages import SceneChoice, SolverChoice
@@ -44,7 +44,7 @@ class Target:
 
     def load(self) -> Scene:
         """The scene, with the parameters for looking at it where none are given; a file's goes by a name of its own."""
-        scene = load_scene(self.name, **{**LIVE.get(self.name, {}), **self.parameters})
+        scene = soft(load_scene(self.name, **{**LIVE.get(self.name, {}), **self.parameters}))
         return scene if self.is_named or scene.name not in SCENES else replace(scene, name=f"{scene.name} (file)")
 
     @property
@@ -101,8 +101,8 @@ def check_solver(name: str, known: list[SolverChoice]) -> SolverChoice:
 
 
 def scene_choices(own: str) -> list[SceneChoice]:
-    """All named scenes, and before them `own`, what the viewer was opened with, when it is none of them."""
-    named = [SceneChoice(name, CITATION.sub("", summary_of(name))) for name in SCENES]
+    """All named scenes of soft bodies, and before them `own`, which the viewer began with, if it is none of them."""
+    named = [SceneChoice(name, CITATION.sub("", summary_of(name))) for name in SCENES if not is_rigid(name)]
     return named if own in SCENES else [SceneChoice(own, "What the viewer was opened with."), *named]
 
 

@@ -5,7 +5,7 @@ solution = make_contact_solver("coloured:scheme=factorised").solve(problem, 50)
 """
 
 from . import anderson, parts, sweeping  # noqa: F401  they register themselves
-from .base import CONTACT_SOLVERS, ContactSolver, Solution, make_contact_solver, quality
+from .base import CONTACT_SOLVERS, ContactSolver, Solution, contact_options, make_contact_solver, quality
 from .schemes import Factorised, Naive, Scheme, TScheme, scheme_for
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Scheme",
     "Solution",
     "TScheme",
+    "contact_options",
     "make_contact_solver",
     "quality",
     "scheme_for",

@@ -167,11 +167,16 @@ def make_contact_solver(what: str | ContactSolver) -> ContactSolver:
         raise InputError(f"a contact solver is a name, 'name:option=value' or a ContactSolver, not {shown(what)}")
     name, options = parse_solver(what)
     cls = CONTACT_SOLVERS[name]
-    known = {item.name for item in fields(cls) if item.init}
+    known = contact_options(cls)
     for key in options:
         if key not in known:
             raise InputError(f"contact solver {name!r} has no option {key!r}; its options: {', '.join(sorted(known))}")
     return cls(**options)  # type: ignore[arg-type]
+
+
+def contact_options(cls: type[ContactSolver]) -> dict[str, object]:
+    """Option names and defaults of a contact solver."""
+    return {item.name: item.default for item in fields(cls) if item.init}
 
 
 def quality(problem: ContactProblem, impulses: np.ndarray, rate: float = QUALITY_RATE) -> float:

@@ -1,0 +1,133 @@
+"""Films of rigid bodies: the surfaces of their colliders, made once and moved rigidly in every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collisions.colliders import Box, Capsule, Collider, Plane, Sphere
+from ..errors import InputError
+from ..rigid import rotation
+from ..rigid.bodies import Body
+from ..rigid.geometry import mass_properties
+from .animation import Film
+from .backends import Look
+from .camera import Camera, bounds_of
+from .palette import CHROMA, FIRST_HUE, GOLDEN_ANGLE, LIGHTNESS, oklch
+from .scenery import Scenery, creased
+
+MOST_TRIANGLES = 100_000  # of all bodies together: round ones are drawn coarser rather than slower
+FINEST, COARSEST = 12, 2  # steps along a quarter of a circle
+LIGHTER = 0.5  # share of white in one half of a ball, so that one sees it turn
+DARKER = 0.8  # what follows a path, in the colour of scenery
+
+
+@dataclass(frozen=True, eq=False)
+class Posed(Sequence[NDArray[Any]]):
+    """Frames of vertices that are made when somebody looks: vertex k is `local[k]`, in the frame of body `owner[k]`.
+
+    Attributes:
+        local: (n, 3) vertices in the frames of their bodies, in m.
+        owner: (n,) which body each belongs to.
+        positions: (frames, M, 3) of the bodies.
+        orientations: (frames, M, 4) unit quaternions, the scalar first.
+    """
+
+    local: NDArray[Any]
+    owner: NDArray[np.int64]
+    positions: NDArray[Any]
+    orientations: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @overload
+    def __getitem__(self, number: int) -> NDArray[Any]: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> Posed: ...
+
+    def __getitem__(self, number: int | slice) -> NDArray[Any] | Posed:
+        if isinstance(number, slice):
+            return Posed(self.local, self.owner, self.positions[number], self.orientations[number])
+        turned = rotation.matrices(self.orientations[number])[self.owner]
+        moved: NDArray[Any] = np.einsum("nij,nj->ni", turned, self.local) + self.positions[number][self.owner]
+        return moved
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (self[k] for k in range(len(self)))
+
+
+def film_of_bodies(
+    bodies: Sequence[Body],
+    positions: Any,
+    orientations: Any,
+    h: float,
+    *,
+    view: tuple[float, float, float],
+    camera: Camera | None = None,
+    settings: Mapping[str, Any],
+) -> Film:
+    """A film of bodies; what is fixed is scenery, and what follows a path is a little darker.
+
+    Args:
+        bodies: at their first places, from which they have their shapes.
+        positions: (frames, M, 3) centres of mass, in m.
+        orientations: (frames, M, 4) unit quaternions, the scalar first.
+        h: seconds from one frame to the next.
+        view: from where one looks, see `Film`.
+        camera: instead of that.
+        settings: go into the files.
+    """
+    where, turned = np.asarray(positions, float), np.asarray(orientations, float)
+    count = len(bodies)
+    if where.shape[1:] != (count, 3) or turned.shape != (len(where), count, 4) or not len(where):
+        raise InputError(
+            f"positions and orientations of {count} bodies must have the shapes (frames, {count}, 3) and "
+            f"(frames, {count}, 4), not {where.shape} and {turned.shape}"
+        )
+    moving = [k for k, body in enumerate(bodies) if not body.fixed and not isinstance(body.shape, Plane)]
+    if not moving:
+        raise InputError("there is nothing to draw: no body moves")
+    local, owner, triangles = _joined([bodies[k].shape for k in moving])
+    frames = Posed(local, np.array(moving)[owner], where, turned)
+    standing = [body.shape for body in bodies if body.fixed]
+    scenery = Scenery.of(standing, *bounds_of(frames)) if standing else None
+    colours = _colours([bodies[k] for k in moving], local, owner)
+    return Film(frames, h, triangles, None, np.zeros(0, np.int64), colours, scenery, view, camera, settings)
+
+
+def _joined(shapes: Sequence[Collider]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """Vertices in the frames of their bodies, whose each is, and triangles."""
+    steps, count = FINEST, sum(isinstance(shape, (Sphere, Box, Capsule)) and _is_round(shape) for shape in shapes)
+    while steps > COARSEST and 12 * (2 * steps) ** 2 * count > MOST_TRIANGLES:
+        steps -= 1
+    measured = mass_properties(shapes)
+    vertices, owner, triangles, first = [], [], [], 0
+    for k, shape in enumerate(shapes):
+        surface = shape.surface(steps) if isinstance(shape, (Sphere, Box, Capsule)) else shape.surface()
+        points, corners = creased(surface.vertices, surface.triangles)
+        vertices.append((points - measured.positions[k]) @ measured.rotations[k])
+        owner.append(np.full(len(points), k))
+        triangles.append(corners + first)
+        first += len(points)
+    return np.concatenate(vertices), np.concatenate(owner), np.concatenate(triangles)
+
+
+def _is_round(shape: Sphere | Box | Capsule) -> bool:
+    return bool(shape.encoded.shape[15] > 0)
+
+
+def _colours(bodies: Sequence[Body], local: NDArray[Any], owner: NDArray[np.int64]) -> NDArray[Any]:
+    """(n, 3): a hue for each body, one half of a ball lighter; what follows a path is darker than scenery."""
+    hues = [oklch(LIGHTNESS[k % 3], CHROMA, FIRST_HUE + k * GOLDEN_ANGLE) for k in range(len(bodies))]
+    led = DARKER * np.array(Look().scenery)
+    own = np.array([led if body.path is not None else hue for body, hue in zip(bodies, hues, strict=True)])
+    colours: NDArray[Any] = own[owner]
+    light = np.array([isinstance(body.shape, Sphere) for body in bodies])[owner] & (local[:, 0] > -1e-9)
+    colours[light] += LIGHTER * (1 - colours[light])
+    return colours
