@@ -42,7 +42,7 @@ class RigidScene:
     bodies: Sequence[Body]
     time_step: float = 1 / 60
     solver: str = SOLVER
-    budget: Budget = field(default_factory=lambda: Budget(iterations=20))
+    budget: Budget = field(default_factory=lambda: Budget(iterations=50))
     frames: int = 300
     substeps: int = 4
     gravity: Sequence[float] = EARTH
