@@ -342,3 +342,11 @@ def test_kinds_may_be_strings():
 def test_a_kernel_says_what_it_takes():
     assert repr(drift) == "<kernel drift(q: rows, mass: floats, visits: ints, rate: scalar)>"
     assert repr(spelt) == "<kernel spelt(out: longs, at: ints.address, step: count)>"
+
+
+def test_items_must_be_an_argument():
+    with pytest.raises(TypeError, match="counts its items by 'p', which is no argument"):
+
+        @phase_kernel(items="p")
+        def wrong(begin, end, iteration, q: rows):
+            """Nothing."""

@@ -163,6 +163,7 @@ class phase_kernel:
             if not isinstance(kind, Kind):
                 raise TypeError(f"argument {name!r} of kernel {self.__name__} needs a kind, such as {name}: rows")
             self.kinds[name] = kind
+        _ = self._counted  # a wrong name is refused where the kernel is written
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}({', '.join(f'{name}: {kind.name}' for name, kind in self.kinds.items())})>"
