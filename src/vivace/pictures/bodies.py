@@ -98,7 +98,19 @@ def film_of_bodies(
     standing = [body.shape for body in bodies if body.fixed]
     scenery = Scenery.of(standing, *bounds_of(frames)) if standing else None
     colours = _colours([bodies[k] for k in moving], local, owner)
+    if camera is None and len(moving) == 1:
+        camera = _around(frames, scenery, view)
     return Film(frames, h, triangles, None, np.zeros(0, np.int64), colours, scenery, view, camera, settings)
+
+
+def _around(frames: Posed, scenery: Scenery | None, view: tuple[float, float, float]) -> Camera:
+    """A body that is alone would fill the frame: look at all of its way, with as much around it as it is large."""
+    low, high = bounds_of(frames)
+    room = np.ptp(frames[0], axis=0).max()
+    low, high = low - room, high + room
+    if scenery is not None:
+        low, high = scenery.frame(low, high)
+    return Camera.framing(low, high, direction=view)
 
 
 def _joined(shapes: Sequence[Collider]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:

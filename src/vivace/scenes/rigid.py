@@ -86,17 +86,25 @@ def house_of_cards(
 
 
 @SCENES.register("ramp")
-def ramp(angle: float = 25.0, side: float = 0.2, density: float = 500.0, friction: float = 0.4) -> RigidScene:
-    """A box on a tilted plane: it slides if tan(angle) is more than the friction.
+def ramp(
+    angle: float = 25.0, length: float = 2.0, side: float = 0.2, density: float = 500.0, friction: float = 0.4
+) -> RigidScene:
+    """A box on a ramp: it slides if tan(angle) is more than the friction.
 
-    Then, after t seconds, it is ½ g (sin(angle) - friction cos(angle)) t² farther down.
+    Then, after t seconds, it is ½ g (sin(angle) - friction cos(angle)) t² farther down, until it meets the ground.
     """
     tilt, half = check_angle(angle, 60.0), 0.5 * check_size("side", side)
-    up = np.array([math.sin(tilt), math.cos(tilt), 0.0])
-    x, y, z = (half * up).tolist()
+    if not check_size("length", length) > 2 * side:
+        raise InputError(f"length must be more than twice the side of the box, {2 * side:g} m, not {shown(length)}")
+    down, up = np.array([math.cos(tilt), -math.sin(tilt), 0.0]), np.array([math.sin(tilt), math.cos(tilt), 0.0])
+    top = np.array([-0.5 * length * down[0], -length * down[1], 0.0])
+    outline = np.array([top, top + length * down, top * [1, 0, 1]])
+    across = np.array([0.0, 0.0, 2 * side])
+    wedge = ConvexMesh(np.concatenate([outline - across, outline + across]))
+    x, y, z = (top + side * down + half * up).tolist()
     box = Box((x, y, z), (half, half, half), rotate=(0.0, 0.0, -tilt))
-    plane = Body(Plane(normal=(up[0], up[1], 0.0)), fixed=True, friction=friction)
-    bodies = [plane, Body(box, density, friction=friction)]
+    slope = Body(wedge, fixed=True, friction=friction)
+    bodies = [ground(friction), slope, Body(box, density, friction=friction)]
     return RigidScene("ramp", bodies, frames=180, view=(0.25, 0.3, 1.0))
 
 
@@ -218,7 +226,7 @@ def pour(n: int = 60, size: float = 0.1, density: float = 500.0, friction: float
     """
     check_bodies("what is poured", check_count("n", n, 1))
     rng, half = np.random.default_rng(check_seed(seed)), 0.5 * check_size("size", size)
-    side = 6.0 * size
+    side = 4.0 * size
     bodies = [ground(friction)]
     for x, z in ((1, 0), (-1, 0), (0, 1), (0, -1)):
         walls = (0.1 * size if x else side + 0.2 * size, size, side + 0.2 * size if x else 0.1 * size)
