@@ -3,7 +3,7 @@
 import pytest
 
 from vivace.bench import contact
-from vivace.bench.contact import Case
+from vivace.bench.contact_cases import CASES, Case
 from vivace.rigid.balls import ball_grid, ball_pile
 
 PARTS = ["sizes", "operations", "sequential", "scaling", "colours", "solvers"]
@@ -13,7 +13,7 @@ PARTS = ["sizes", "operations", "sequential", "scaling", "colours", "solvers"]
 def small(monkeypatch):
     """Problems under the names of the thesis', of a size where they take no time."""
     cases = (Case("small grid", lambda: ball_grid(8)), Case("small pile", lambda: ball_pile(10, 0.5)))
-    monkeypatch.setitem(contact.CASES, "small", cases)
+    monkeypatch.setitem(CASES, "small", cases)
 
 
 @pytest.fixture
@@ -54,6 +54,14 @@ def test_tables_have_the_thesis_beside_ours(vivace):
         assert word in result.out
 
 
+def test_orders(vivace):
+    options = ("bench", "contact", "--sizes", "small", "--only", "orders", "--order", "shuffled")
+    result = vivace(*options, "--quiet")
+    for word in ("given", "shuffled", "thesis", "247", "ω"):
+        assert word in result.out
+    assert len(vivace(*options, "--json").json["orders"]) == 2 * 4
+
+
 def test_one_part(vivace):
     result = vivace("bench", "contact", "--sizes", "small", "--only", "colours", "--quiet")
     assert "unsafe one" in result.out
@@ -69,6 +77,7 @@ def test_one_part(vivace):
     [
         (("--sizes", "tiny"), ["unknown size 'tiny'", "small, medium, large"]),
         (("--sizes", ","), ["at least one size"]),
+        (("--omega", "2"), ["omega must lie between 0 and 2"]),
         (("--only", "table"), ["unknown part 'table'", "tables"]),
         (("--threads", "2,2"), ["2 is there twice"]),
         (("--out", "a.jpg"), [".png, .pdf or .svg", "'a.jpg'"]),

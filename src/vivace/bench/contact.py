@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backends.cpu.executor import check_threads, default_threads
-from ..checks import is_whole, shown
+from ..checks import is_number, is_whole, shown
 from ..errors import InputError
 from ..pictures.bars import BarPanel, Bars, bar_panels
-from ..rigid.balls import ball_grid, ball_pile
 from ..rigid.problem import ContactProblem
 from ..solvers.rigid import ContactSolver, Solution, make_contact_solver, quality, scheme_for
 from . import contact_thesis as thesis
+from .contact_cases import CASES, GAUSS_SEIDEL, JACOBI, JACOBI_T, ORDERS, Case, Row, in_order, rows_of
 from .pbd import spread
 from .run import Progress, settle
 from .statistics import median, percentile
@@ -31,53 +31,12 @@ from .statistics import median, percentile
 ITERATIONS = 50  # of sequential Gauss-Seidel, whose quality is the goal
 SAME = 1e-6  # relative: rounding does not count as worse
 MOST = 1000  # iterations that are tried before one gives up
-REPEATS = 5  # as in the thesis
-MERGED = 16  # colours with less than this part of all contacts are merged by relaxed solvers
-CHANCE = 0.25  # of a contact in a pile
-PARTS = ("tables", "scaling", "colours", "solvers")
-JACOBI, JACOBI_T, GAUSS_SEIDEL = "jacobi", "jacobi t", "gauss-seidel"
-
-
-class Case(NamedTuple):
-    """A problem by its name, and how it is made."""
-
-    name: str
-    make: Callable[[], ContactProblem]
-
-
-CASES = {
-    "small": (Case("small grid", lambda: ball_grid(8)), Case("small pile", lambda: ball_pile(40, CHANCE))),
-    "medium": (Case("medium grid", lambda: ball_grid(24)),),
-    "large": (Case("large grid", lambda: ball_grid(40)), Case("large pile", lambda: ball_pile(80, CHANCE))),
-}
-DEFAULT_SIZES = ("small", "medium")
-
-
-class Row(NamedTuple):
-    """A solver to compare; `{merged}` becomes a number of contacts. `parallel`: whether more threads are of use."""
-
-    name: str
-    solver: str
-    parallel: bool = True
-
-
-FIXED = ",fixed=true"  # contacts with the ground depend on each other, as in the thesis
-ROWS = (  # one line for each solver; those that are the same on a problem are measured once
-    Row(JACOBI, "jacobi:scheme=factorised"),
-    Row(JACOBI_T, "jacobi:scheme=t"),
-    Row(GAUSS_SEIDEL, "gauss-seidel:scheme=factorised", parallel=False),
-    Row("gauss-seidel t", "gauss-seidel:scheme=t", parallel=False),
-    Row("rigid", "coloured:scheme=factorised"),
-    Row("rigid t", "coloured:scheme=t"),
-    Row("rigid, balanced", "coloured:scheme=factorised,balance=true"),
-    Row("rigid, balanced, fixed", "coloured:scheme=factorised,balance=true" + FIXED),
-    Row("relaxed", "coloured:scheme=factorised,merged={merged}"),
-    Row("relaxed t", "coloured:scheme=t,merged={merged}"),
-    Row("relaxed, fixed", "coloured:scheme=factorised,merged={merged}" + FIXED),
-    Row("relaxed t, fixed", "coloured:scheme=t,merged={merged}" + FIXED),
-    Row("contact-sets", "contact-sets"),
-)
+REPEATS = 3
+PARTS = ("tables", "scaling", "colours", "solvers", "orders")
+DEFAULT_PARTS = PARTS[:4]
 TABLES, SCALING = (JACOBI, GAUSS_SEIDEL), (JACOBI, JACOBI_T)
+OMEGAS = (1.0, 0.5)  # what r-factors are multiplied by in the part orders
+TRIED = (JACOBI, "rigid", "rigid, balanced, fixed", "relaxed, fixed")  # the solvers of that part
 
 
 @dataclass(eq=False)
@@ -154,6 +113,7 @@ class Measured:
     goal: float = 0.0
     timed: list[Timed] = field(default_factory=list)
     colours: list[Coloured] = field(default_factory=list)
+    orders: list[dict[str, object]] = field(default_factory=list)
 
     def find(self, name: str, threads: int = 1) -> Timed | None:
         """The run of a solver, or None."""
@@ -235,50 +195,52 @@ def iterations_to(
 ) -> tuple[int | None, Solution]:
     """The fewest iterations with a quality of `goal`, by trial, and their answer; None where `most` are not enough.
 
-    From `guess` on in steps that double, then by halves: of an iteration that gets worse for a while one of several
-    places may be found.
+    Begins at `guess` and goes on where a quality that falls by the same factor in each iteration would reach the goal,
+    in turns with the middle of what is left. An iteration must not get worse in between for this to be the first.
     """
-    low, high, number, step = 0, most + 1, min(max(guess, 1), most), 1
+    low, high, number = 0, most + 1, min(max(guess, 1), most)
+    seen: dict[int, float] = {}  # logarithms of quality ÷ goal
     while True:
         found = solve(number)
-        if quality(problem, found.impulses) <= goal * (1.0 + SAME):
+        ratio = quality(problem, found.impulses) / max(goal, 1e-300)
+        seen[number] = float(np.log(min(max(ratio, 1e-300), 1e300)))
+        if ratio <= 1.0 + SAME:
             high, best = number, found
         else:
             low = number
         if high - low <= 1:
             return (high, best) if high <= most else (None, found)
-        if high > most:
-            number = min(low + step, most)
-        elif low == 0:
-            number = max(high - step, 1)
-        else:
-            number = (low + high) // 2
-        step *= 2
+        number = _next(seen, low, high, most)
 
 
-def rows_of(problem: ContactProblem, names: Sequence[str] | None = None) -> dict[str, Row]:
-    """Solvers for a problem by name, without those that differ in nothing there: where no ground is touched."""
-    grounded = not problem.movable[problem.pairs].all()
-    merged = max(problem.contacts // MERGED, 1)
-    found: dict[str, Row] = {}
-    for row in ROWS:
-        solver = row.solver.format(merged=merged)
-        if names is not None and row.name not in names:
-            continue
-        if grounded or not solver.endswith(FIXED):
-            found[row.name] = row._replace(solver=solver)
-    return found
+def _next(seen: dict[int, float], low: int, high: int, most: int) -> int:
+    """Where to try next between `low`, which is not enough, and `high`, which is."""
+    if len(seen) == 1 and high <= most:  # a guess that was right ends here
+        return high - 1
+    if high > most:
+        least, largest = low + max(low // 4, 1), 4 * low
+    elif low == 0:
+        least, largest = high // 4, high - max(high // 4, 1)
+    elif len(seen) % 2:
+        return (low + high) // 2
+    else:
+        least, largest = low + 1, high - 1
+    (a, at), (b, bt) = sorted(sorted([*seen.items(), (0, np.inf)], key=lambda item: abs(item[1]))[:2])
+    place = b + (b - a) * bt / (at - bt) if np.inf > at > bt else 2.0 * low
+    return int(np.clip(np.ceil(place), max(least, 1), min(largest, most)))
 
 
 def measure(
     case: Case,
-    parts: Sequence[str] = PARTS,
+    parts: Sequence[str] = DEFAULT_PARTS,
     threads: Sequence[int] | None = None,
     repeats: int = REPEATS,
     *,
+    order: str = "given",
+    omega: float = 1.0,
     progress: Progress | None = None,
 ) -> Measured:
-    """Count, colour and time a problem as far as `parts` need it."""
+    """Count, colour and time a problem as far as `parts` need it, with contacts in an order and r-factors times ω."""
     tell = progress or (lambda what, done, total: None)
     counts = sorted({1, *(threads or (default_threads(),))})
     tell(f"{case.name}: making it", 0, 1)
@@ -287,45 +249,75 @@ def measure(
     scheme = {"Factorised": "factorised", "TScheme": "t"}[scheme_for(problem, "auto").__name__]
     measured = Measured(case.name, problem.bodies, problem.contacts, blocks, coupled, scheme)
     tell(f"{case.name}: making it", 1, 1)
+    if "orders" in parts:
+        measured.orders = _orders(case.name, problem, counts[-1], tell)
+    problem = in_order(problem, order)
     if "colours" in parts:
-        measured.colours = [_colour(case.name, row, problem) for row in rows_of(problem).values() if _colours(row)]
+        coloured = [row for row in rows_of(problem, omega=omega, alike=True).values() if _colours(row)]
+        measured.colours = [_colour(case.name, row, problem) for row in coloured]
     wanted = dict.fromkeys([*(TABLES if "tables" in parts else ()), *(SCALING if "scaling" in parts else ())])
-    rows = rows_of(problem, None if "solvers" in parts else list(wanted))
-    if not rows:
-        return measured
-    more = {name for name, row in rows.items() if row.parallel and ("solvers" in parts or name in SCALING)}
-    if "scaling" not in parts and "solvers" not in parts:
-        more = set()
-    first = make_contact_solver(_of(GAUSS_SEIDEL).solver).solve(problem, ITERATIONS, threads=1)
-    measured.goal = quality(problem, first.impulses)
+    rows = rows_of(problem, None if "solvers" in parts else list(wanted), omega=omega)
+    if rows:
+        everything = {name for name, row in rows.items() if row.parallel and "solvers" in parts}
+        more = everything | set(SCALING if "scaling" in parts else ())
+        measured.goal = goal_of(problem, omega)
+        _time(measured, problem, rows, more, counts, repeats, tell)
+    return measured
+
+
+def goal_of(problem: ContactProblem, omega: float = 1.0) -> float:
+    """The quality of 50 iterations of Gauss-Seidel on one thread."""
+    row = rows_of(problem, [GAUSS_SEIDEL], omega=omega)[GAUSS_SEIDEL]
+    return quality(problem, make_contact_solver(row.solver).solve(problem, ITERATIONS, threads=1).impulses)
+
+
+def _time(
+    measured: Measured, problem: ContactProblem, rows: dict[str, Row], more: set[str], counts: list[int],
+    repeats: int, tell: Progress,
+) -> None:  # fmt: skip
+    """Find iterations by trial, which warms up what there is to be warmed up, then let the solvers take turns."""
     turns: list[tuple[Timed, ContactSolver]] = []
     guesses: dict[str, int] = {}
+    what = f"{measured.name}: finding iterations by trial"
     for number, (name, row) in enumerate(rows.items()):
-        tell(f"{case.name}: finding iterations by trial", number, len(rows))
+        tell(what, number, len(rows))
         solver = make_contact_solver(row.solver)
         twin = name.replace(" t", "")  # the same iterates but for rounding
-        guess = guesses.get(twin, ITERATIONS)
-        solve = partial(solver.solve, problem, threads=counts[-1])
-        found, best = iterations_to(measured.goal, solve, problem, guess)
+        guess = guesses.get(twin, guesses.get("rigid", ITERATIONS) if solver.name != GAUSS_SEIDEL else ITERATIONS)
+        found, best = iterations_to(measured.goal, partial(solver.solve, problem, threads=counts[-1]), problem, guess)
         guesses[name] = found or MOST
         about = (found, quality(problem, best.impulses), float(best.residuals[-1]), best.colours, best.unsafe)
         for count in counts if name in more else counts[:1]:
-            turns.append((Timed(case.name, name, row.solver, count, *about), solver))
-    tell(f"{case.name}: finding iterations by trial", len(rows), len(rows))
+            turns.append((Timed(measured.name, name, row.solver, count, *about), solver))
+    tell(what, len(rows), len(rows))
     settle()
-    for turn in range(repeats):  # trials have warmed up what there is to be warmed up
-        tell(f"{case.name}: timing", turn, repeats)
+    for turn in range(repeats):
+        tell(f"{measured.name}: timing", turn, repeats)
         for timed, solver in turns:
             solved = solver.solve(problem, timed.iterations or MOST, threads=timed.threads)
             timed.setup.append(solved.setup)
             timed.seconds.append(solved.seconds)
-    tell(f"{case.name}: timing", repeats, repeats)
+    tell(f"{measured.name}: timing", repeats, repeats)
     measured.timed = [timed for timed, _ in turns]
-    return measured
 
 
-def _of(name: str) -> Row:
-    return next(row for row in ROWS if row.name == name)
+def _orders(case: str, problem: ContactProblem, threads: int, tell: Progress) -> list[dict[str, object]]:
+    """Iterations to the quality of 50 of Gauss-Seidel, which depends on the order of contacts, and on r-factors."""
+    out: list[dict[str, object]] = []
+    for order in ORDERS:
+        for omega in OMEGAS:
+            tell(f"{case}: orders", len(out), len(ORDERS) * len(OMEGAS))
+            ordered = in_order(problem, order)
+            goal, guess, needed = goal_of(ordered, omega), ITERATIONS, {}
+            for name, row in rows_of(ordered, TRIED, omega=omega).items():
+                solver = make_contact_solver(row.solver)
+                needed[name] = iterations_to(goal, partial(solver.solve, ordered, threads=threads), ordered, guess)[0]
+            printed = {name: thesis.ITERATIONS.get((name, case)) for name in needed}
+            theirs = {"quality": thesis.SEQUENTIAL[GAUSS_SEIDEL, case].quality} if case in thesis.SIZES else None
+            about = {"case": case, "order": order, "omega": omega, "quality": goal, "iterations": needed}
+            out.append({**about, "thesis": theirs and {**theirs, "iterations": printed}})
+    tell(f"{case}: orders", len(out), len(out))
+    return out
 
 
 def _colours(row: Row) -> bool:
@@ -340,7 +332,9 @@ def _colour(case: str, row: Row, problem: ContactProblem) -> Coloured:
     return Coloured(case, row.name, row.solver, sorted(sizes, reverse=True) + last, solver.unsafe)
 
 
-def check_benchmark(sizes: Sequence[str], parts: Sequence[str], threads: Sequence[int], repeats: int) -> None:
+def check_benchmark(
+    sizes: Sequence[str], parts: Sequence[str], threads: Sequence[int], repeats: int, omega: float = 1.0
+) -> None:
     """Complain about names and numbers before anything is made."""
     for what, values, known in (("size", sizes, CASES), ("part", parts, PARTS), ("number of threads", threads, None)):
         if not len(values):
@@ -354,6 +348,8 @@ def check_benchmark(sizes: Sequence[str], parts: Sequence[str], threads: Sequenc
         check_threads(count)
     if not is_whole(repeats) or repeats < 1:
         raise InputError(f"repeats must be a whole number of at least 1, not {shown(repeats)}")
+    if not is_number(omega) or not 0 < omega < 2:
+        raise InputError(f"omega must lie between 0 and 2, not {shown(omega)}")
 
 
 def as_json(found: Sequence[Measured], parts: Sequence[str]) -> dict[str, list[dict[str, object]]]:
@@ -369,6 +365,8 @@ def as_json(found: Sequence[Measured], parts: Sequence[str]) -> dict[str, list[d
         out["colours"] = [row.row() for measured in found for row in measured.colours]
     if "solvers" in parts:
         out["solvers"] = [row for measured in found for row in measured.solver_rows()]
+    if "orders" in parts:
+        out["orders"] = [row for measured in found for row in measured.orders]
     return out
 
 

@@ -30,9 +30,15 @@ brackets what 10 and 90 % of the frames stay below. "bound": the colours that al
 
 {contact.DETAILS}"""
 
-SWEEP = {"target": "tablecloth", "solver": "vivace"}  # options of one kind only, with their defaults
-PBD = {"scenes": list(PRINTED), "scale": 1.0, "frames": pbd_bench.FRAMES, "balance": False, "passes": False}
-KINDS: dict[str, dict[str, object]] = {"sweep": SWEEP, "pbd": PBD, "contact": contact.OPTIONS}
+SWEEP: dict[str, object] = {"target": "tablecloth", "solver": "vivace"}  # options of one kind only, with their defaults
+PBD: dict[str, object] = {
+    "scenes": list(PRINTED),
+    "scale": 1.0,
+    "frames": pbd_bench.FRAMES,
+    "balance": False,
+    "passes": False,
+}
+KINDS = {"sweep": SWEEP, "pbd": PBD, "contact": contact.OPTIONS}
 SWEEP_COLUMNS = (
     "threads",
     "ms_per_sweep_best",
