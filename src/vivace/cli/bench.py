@@ -1,4 +1,4 @@
-"""`vivace bench`: time a sweep, or position based dynamics as the paper's table has it."""
+"""`vivace bench`: time a sweep, position based dynamics as the paper's table has it, or rigid contact."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from ..bench.pbd import COLOURED, PRINTED, TYPES, Measured, Pass
 from ..errors import InputError
 from ..scenes import load_scene, soft
 from ..solvers import make_solver
+from . import contact
 from .arguments import list_of, positive, positive_int
 from .console import out, progress, show_json, show_table
 
-DETAILS = """sweep: milliseconds of one sweep, and seconds from a new process to its first frame.
+DETAILS = f"""sweep: milliseconds of one sweep, and seconds from a new process to its first frame.
 
   vivace bench sweep --threads 1,2
 
@@ -25,10 +26,19 @@ based dynamics, one constraint after the other (pbd) and coloured (pbd-coloured)
 there, frames a second leave out collision handling; milliseconds of a step with it are beside them. Medians, and in
 brackets what 10 and 90 % of the frames stay below. "bound": the colours that always suffice (Eq. 14).
 
-  vivace bench pbd --scenes s0,s1 --scale 0.1 --balance --passes"""
+  vivace bench pbd --scenes s0,s1 --scale 0.1 --balance --passes
 
-SWEEP = {"target": "tablecloth", "solver": "vivace"}  # options of one kind only, with their defaults
-PBD = {"scenes": list(PRINTED), "scale": 1.0, "frames": pbd_bench.FRAMES, "balance": False, "passes": False}
+{contact.DETAILS}"""
+
+SWEEP: dict[str, object] = {"target": "tablecloth", "solver": "vivace"}  # options of one kind only, with their defaults
+PBD: dict[str, object] = {
+    "scenes": list(PRINTED),
+    "scale": 1.0,
+    "frames": pbd_bench.FRAMES,
+    "balance": False,
+    "passes": False,
+}
+KINDS = {"sweep": SWEEP, "pbd": PBD, "contact": contact.OPTIONS}
 SWEEP_COLUMNS = (
     "threads",
     "ms_per_sweep_best",
@@ -42,7 +52,7 @@ PAPERS_MACHINES = {"cpu_st": "paper: cpu, 1 core", "cpu_mt": "paper: cpu, 12 cor
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `vivace bench`."""
-    parser.add_argument("what", choices=["sweep", "pbd"], help="what to time")
+    parser.add_argument("what", choices=list(KINDS), help="what to time")
     parser.add_argument("--threads", type=list_of(positive_int), metavar="1,2", help="default: 1 and all")
     parser.add_argument("--no-cold-start", action="store_true", help="skip the runs in new processes")
     parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
@@ -58,25 +68,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pbd.add_argument(
         "--passes", action="store_true", default=None, help="also time one pass over each type against a copy"
     )
+    contact.add_arguments(parser)
 
 
 def bench(arguments: argparse.Namespace) -> None:
     """Refuse what would be ignored, then time."""
-    mine, others = (SWEEP, PBD) if arguments.what == "sweep" else (PBD, SWEEP)
-    other = "pbd" if arguments.what == "sweep" else "sweep"
-    for name in others:
-        if getattr(arguments, name) is not None:
-            raise InputError(f"--{name} belongs to {other} and does nothing with {arguments.what}; leave it out")
-    for name, default in mine.items():
-        if getattr(arguments, name) is None:
-            setattr(arguments, name, default)
+    for other, options in KINDS.items():
+        for name, default in options.items():
+            if other == arguments.what:
+                if getattr(arguments, name) is None:
+                    setattr(arguments, name, default)
+            elif getattr(arguments, name) is not None:
+                raise InputError(f"--{name} belongs to {other} and does nothing with {arguments.what}; leave it out")
+    if arguments.what == "contact" and arguments.no_cold_start:
+        raise InputError("--no-cold-start does nothing with contact; leave it out")
     if arguments.threads is None:
         arguments.threads = sorted({1, default_threads()})
     for count in arguments.threads:
         check_threads(count)
     if not arguments.threads:
         raise InputError("--threads needs at least one number, e.g. --threads 1,2")
-    (_sweep if arguments.what == "sweep" else _pbd)(arguments)
+    {"sweep": _sweep, "pbd": _pbd, "contact": contact.bench}[arguments.what](arguments)
 
 
 def _sweep(arguments: argparse.Namespace) -> None:

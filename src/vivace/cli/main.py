@@ -33,6 +33,7 @@ EXAMPLES = """examples:
   vivace compare tablecloth armadillo --solvers vivace,jacobi --frame 10 --out study
   vivace bench sweep --threads 1,2
   vivace bench pbd --scale 0.1 --passes
+  vivace bench contact --sizes small --out contact.png
 """
 
 
