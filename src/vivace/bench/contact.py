@@ -9,7 +9,7 @@ have nothing to wait for.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -21,16 +21,14 @@ from ..checks import is_number, is_whole, shown
 from ..errors import InputError
 from ..pictures.bars import BarPanel, Bars, bar_panels
 from ..rigid.problem import ContactProblem
-from ..solvers.rigid import ContactSolver, Solution, make_contact_solver, quality, scheme_for
+from ..solvers.rigid import ContactSolver, make_contact_solver, quality, scheme_for
 from . import contact_thesis as thesis
 from .contact_cases import CASES, GAUSS_SEIDEL, JACOBI, JACOBI_T, ORDERS, Case, Row, in_order, rows_of
+from .contact_trials import ITERATIONS, MOST, goal_of, iterations_to
 from .pbd import spread
 from .run import Progress, settle
 from .statistics import median, percentile
 
-ITERATIONS = 50  # of sequential Gauss-Seidel, whose quality is the goal
-SAME = 1e-6  # relative: rounding does not count as worse
-MOST = 1000  # iterations that are tried before one gives up
 REPEATS = 3
 PARTS = ("tables", "scaling", "colours", "solvers", "orders")
 DEFAULT_PARTS = PARTS[:4]
@@ -190,46 +188,6 @@ def operations(contacts: int, blocks: int) -> dict[str, dict[str, int]]:
     return {scheme: dict(zip(names, row, strict=True)) for scheme, row in counts.items()}
 
 
-def iterations_to(
-    goal: float, solve: Callable[[int], Solution], problem: ContactProblem, guess: int = ITERATIONS, most: int = MOST
-) -> tuple[int | None, Solution]:
-    """The fewest iterations with a quality of `goal`, by trial, and their answer; None where `most` are not enough.
-
-    Begins at `guess` and goes on where a quality that falls by the same factor in each iteration would reach the goal,
-    in turns with the middle of what is left. An iteration must not get worse in between for this to be the first.
-    """
-    low, high, number = 0, most + 1, min(max(guess, 1), most)
-    seen: dict[int, float] = {}  # logarithms of quality ÷ goal
-    while True:
-        found = solve(number)
-        ratio = quality(problem, found.impulses) / max(goal, 1e-300)
-        seen[number] = float(np.log(min(max(ratio, 1e-300), 1e300)))
-        if ratio <= 1.0 + SAME:
-            high, best = number, found
-        else:
-            low = number
-        if high - low <= 1:
-            return (high, best) if high <= most else (None, found)
-        number = _next(seen, low, high, most)
-
-
-def _next(seen: dict[int, float], low: int, high: int, most: int) -> int:
-    """Where to try next between `low`, which is not enough, and `high`, which is."""
-    if len(seen) == 1 and high <= most:  # a guess that was right ends here
-        return high - 1
-    if high > most:
-        least, largest = low + max(low // 4, 1), 4 * low
-    elif low == 0:
-        least, largest = high // 4, high - max(high // 4, 1)
-    elif len(seen) % 2:
-        return (low + high) // 2
-    else:
-        least, largest = low + 1, high - 1
-    (a, at), (b, bt) = sorted(sorted([*seen.items(), (0, np.inf)], key=lambda item: abs(item[1]))[:2])
-    place = b + (b - a) * bt / (at - bt) if np.inf > at > bt else 2.0 * low
-    return int(np.clip(np.ceil(place), max(least, 1), min(largest, most)))
-
-
 def measure(
     case: Case,
     parts: Sequence[str] = DEFAULT_PARTS,
@@ -263,12 +221,6 @@ def measure(
         measured.goal = goal_of(problem, omega)
         _time(measured, problem, rows, more, counts, repeats, tell)
     return measured
-
-
-def goal_of(problem: ContactProblem, omega: float = 1.0) -> float:
-    """The quality of 50 iterations of Gauss-Seidel on one thread."""
-    row = rows_of(problem, [GAUSS_SEIDEL], omega=omega)[GAUSS_SEIDEL]
-    return quality(problem, make_contact_solver(row.solver).solve(problem, ITERATIONS, threads=1).impulses)
 
 
 def _time(
@@ -386,7 +338,8 @@ def plot(path: str | os.PathLike[str], found: Sequence[Measured], settings: dict
         sequential = measured.find(GAUSS_SEIDEL)
         mark = None if sequential is None else median(sequential.seconds)
         title = f"{measured.name}: {measured.contacts:,} contacts"
-        panels.append(BarPanel(bars, title, "seconds to the quality of 50 Gauss-Seidel iterations", mark))
+        below = "seconds to the quality of 50 Gauss-Seidel iterations\n(in brackets: iterations; dashed: gauss-seidel)"
+        panels.append(BarPanel(bars, title, below, mark))
     bar_panels(path, panels, settings=settings)
 
 

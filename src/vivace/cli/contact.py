@@ -11,6 +11,7 @@ from ..bench import contact
 from ..bench.contact import DEFAULT_PARTS, PARTS, REPEATS, TRIED, Measured
 from ..bench.contact_cases import CASES, DEFAULT_SIZES, ORDERS
 from ..bench.contact_thesis import CORES
+from ..bench.contact_trials import ITERATIONS
 from ..checks import as_path
 from ..errors import InputError
 from .arguments import list_of, positive, positive_int
@@ -96,8 +97,12 @@ def _show_operations(rows: Rows) -> None:
         counts = [f"{row[name] / 1e6:.4g}" for name in names]
         theirs = f"{row['thesis']['multiplications'] / 1e6:.4g}" if row["thesis"] else None
         lines.append([row["case"], row["scheme"], counts[0], theirs, *counts[1:], row["auto"]])
-    columns = ["problem", "scheme", "multiplications", "thesis' T", "additions", "to prepare: x", "+", "taken by auto"]
-    show_table("millions of operations an iteration, by the formulas of Table 3.1", columns, lines)
+    columns = ["problem", "scheme", "multiplications", "its blocks", "additions", "to prepare: x", "+", "taken by auto"]
+    show_table(
+        "millions of operations an iteration by the formulas of Table 3.1, and multiplications with the thesis' blocks",
+        columns,
+        lines,
+    )
 
 
 def _show_sequential(rows: Rows) -> None:
@@ -146,7 +151,7 @@ def _show_solvers(rows: Rows) -> None:
     lines = []
     for row in rows:
         theirs = row["thesis"]["iterations"] if row["thesis"] else None
-        times = [_spread(row, name) for name in ("setup_s", "seconds", "times_sequential")]
+        times = [row["setup_s_median"], *(_spread(row, name) for name in ("seconds", "times_sequential"))]
         colours = f"{row['colours']}{', last unsafe' if row['unsafe'] else ''}" if row["colours"] else None
         lines.append([row["case"], row["name"], row["threads"], row["iterations"], theirs, colours, *times])
     columns = [
@@ -161,7 +166,7 @@ def _show_solvers(rows: Rows) -> None:
         "x gauss-seidel",
     ]
     show_table(
-        f"to the quality of {contact.ITERATIONS} iterations of gauss-seidel, after figures 6.4 to 6.8 and 7.5 to 7.10",
+        f"to the quality of {ITERATIONS} iterations of gauss-seidel, after figures 6.4 to 6.8 and 7.5 to 7.10",
         columns,
         lines,
     )
