@@ -58,6 +58,9 @@ ROWS = (  # one line for each solver; those that are the same on a problem are m
     Row("relaxed, fixed", "coloured:scheme=factorised,merged={merged}" + FIXED),
     Row("relaxed t, fixed", "coloured:scheme=t,merged={merged}" + FIXED),
     Row("contact-sets", "contact-sets"),
+    Row("naive", "naive-parallel"),
+    Row("messages", "message-passing"),
+    Row("anderson", "anderson"),
 )
 
 
