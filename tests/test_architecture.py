@@ -136,6 +136,7 @@ def test_compilers_are_the_backends_business():
     assert foreign == []
 
 
+@pytest.mark.slow
 def test_files_are_short_enough_to_read():
     lengths = {
         file: len(file.read_text(encoding="utf-8").splitlines())

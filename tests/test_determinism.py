@@ -66,6 +66,7 @@ def test_interleaved_simulations_do_not_disturb_each_other(solver):
     assert out == alone
 
 
+@pytest.mark.slow
 def test_another_seed_is_another_colouring():
     scene, solver = SCENES["tablecloth"](), "vivace:colouring_algorithm=brooks-vizing"
     colours = []

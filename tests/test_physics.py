@@ -149,6 +149,7 @@ def test_linear_momentum(body, viscosity):
             assert np.linalg.norm(gradient) <= 2 * reach * 1e-3 * (1 + 2 * reach) * start + force_rounding
 
 
+@pytest.mark.slow
 def test_gravity_moves_the_centre_of_mass_like_a_point():
     """Σ m v_n / Σ m = -g h n whatever the body does inside, plus h Σ ∇ε / Σ m a step from what is left unsolved."""
     h = 1 / 60

@@ -170,6 +170,7 @@ def test_a_reference_that_did_not_converge_tells_nothing(cloth, monkeypatch):
     assert curve.row()["gradient_median"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
 def test_a_diverged_solve_is_infinitely_wrong(state):
     solver = "vivace:relaxation=printed,omega=1.9,refresh=0"
@@ -217,6 +218,7 @@ def test_mistakes_are_told_before_anything_runs(cloth, state, monkeypatch):
         compare_frozen(state, ["jacobi"], [1], repeat=0)
 
 
+@pytest.mark.slow
 def test_csv_round_trip(tmp_path, curves):
     write_csv(curves, tmp_path / "errors.csv")
     with (tmp_path / "errors.csv").open(newline="") as file:

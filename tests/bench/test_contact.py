@@ -28,6 +28,7 @@ def pile():
 # --- counts -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_sizes_are_those_of_the_thesis(grid):
     """Table 3.2."""
     row = grid.size_row()
@@ -36,6 +37,7 @@ def test_sizes_are_those_of_the_thesis(grid):
     assert row["blocks_that_couple"] == 17_728 - 64 * 63  # all pairs of the 64 contacts with the ground
 
 
+@pytest.mark.slow
 def test_a_pile_of_our_own_is_not_said_to_be_equal(pile):
     assert pile.size_row()["thesis"] is None
     assert pile.size_row()["equal"] is None
@@ -111,6 +113,7 @@ def test_an_iteration_that_gets_worse_every_other_time_is_not_counted_twice(monk
     assert set(found.values()) == {120}
 
 
+@pytest.mark.slow
 def test_goal_is_the_quality_of_fifty_sequential_iterations(grid):
     problem = ball_grid(8)
     fifty = make_contact_solver("gauss-seidel").solve(problem, 50, threads=1)
@@ -142,6 +145,7 @@ def orders():
     return {(row["order"], row["omega"]): row for row in found.orders}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("omega", [1.0, 0.5])
 def test_safe_colours_keep_what_gauss_seidel_needs_and_unsafe_ones_lose_some(orders, omega):
     """Sections 7.2.4 and 7.4: rigid solvers need about as many as one thread, relaxed ones more, Jacobi the most."""
@@ -226,6 +230,7 @@ def test_runs_are_on_every_number_of_threads_where_that_is_of_use(grid):
         assert min(run.seconds) > 0
 
 
+@pytest.mark.slow
 def test_only_what_is_asked_for_is_measured():
     case = Case("a grid", lambda: ball_grid(4))
     tables, scaling, colours = (measure(case, [part], (1, 2), 1) for part in ("tables", "scaling", "colours"))
@@ -274,6 +279,7 @@ def test_printed_figures_belong_to_problems_and_solvers_that_there_are():
         assert {case for _, case in table} <= cases
 
 
+@pytest.mark.slow
 def test_plot(grid, tmp_path):
     contact.plot(tmp_path / "contact.png", [grid], {"sizes": ["small"]})
     with Image.open(tmp_path / "contact.png") as image:

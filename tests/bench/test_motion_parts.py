@@ -37,6 +37,7 @@ def test_path_length(load):
     assert load("motion_common").path_length(circle) == pytest.approx(2 * np.pi, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_hanging_mass_at_rest(load):
     """It hangs by m g/k below where its spring is at rest, and its pin gives way by (m + m₀) g/w."""
     from vivace import Model, Wire

@@ -57,6 +57,7 @@ def test_colours_are_valid_and_within_the_bound(small):
             assert measured.balance[kind].sizes.sum() == len(group)
 
 
+@pytest.mark.slow
 def test_runs_are_serial_then_coloured(small):
     for measured in small.values():
         runs = measured.row()["runs"]

@@ -26,6 +26,7 @@ def no_problems(monkeypatch):
     monkeypatch.setattr(contact, "measure", make)
 
 
+@pytest.mark.slow
 def test_json(vivace, tmp_path):
     options = ("--sizes", "small", "--threads", "1,2", "--repeats", 1, "--out", tmp_path / "a.png", "--json")
     found = vivace("bench", "contact", *options).json
@@ -37,6 +38,7 @@ def test_json(vivace, tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_tables_have_the_thesis_beside_ours(vivace):
     result = vivace("bench", "contact", "--sizes", "small", "--threads", 2, "--repeats", 1, "--quiet")
     assert result.code == 0
@@ -54,6 +56,7 @@ def test_tables_have_the_thesis_beside_ours(vivace):
         assert word in result.out
 
 
+@pytest.mark.slow
 def test_orders(vivace):
     options = ("bench", "contact", "--sizes", "small", "--only", "orders", "--order", "shuffled")
     result = vivace(*options, "--quiet")

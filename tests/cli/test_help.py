@@ -75,6 +75,7 @@ def test_list_one_kind(vivace, kind):
         assert kind != "solvers" or row["limitations"]
 
 
+@pytest.mark.slow
 def test_list_everything(vivace):
     everything = vivace("list", "--json").json
     text = vivace("list")

@@ -54,6 +54,7 @@ def test_figures_of_a_named_scene(vivace, option, solver):
     assert figures["written"] == []
 
 
+@pytest.mark.slow
 def test_what_touches_is_told_in_words(vivace):
     """A scene that touches has a line about contacts and about vertices that the guard stopped."""
     result = vivace("run", "s0", "--set", "scale=0.02", "--quiet", "--iterations", 4, "--frames", 2)
@@ -62,6 +63,7 @@ def test_what_touches_is_told_in_words(vivace):
     assert "stopped from passing through a surface: at most 0 vertices" in " ".join(result.out.split())
 
 
+@pytest.mark.slow
 def test_iterations_are_the_sweeps(vivace):
     figures = vivace(*SMALL, "--iterations", 7, "--frames", 3, "--error-samples", 0, "--json").json
     assert figures["sweeps_per_frame_median"] == 7
@@ -98,6 +100,7 @@ def test_solids_have_no_stretch(vivace):
     assert figures["colours"] > 0
 
 
+@pytest.mark.slow
 def test_scene_file(vivace, scene_file):
     figures = vivace("run", scene_file, "--frames", 2, "--error-samples", 0, "--json").json
     assert figures["vertices"] == 36
@@ -143,6 +146,7 @@ def test_mesh_file(vivace, tmp_path, body, name):
     assert table.out.startswith(name.rpartition(".")[0])
 
 
+@pytest.mark.slow
 def test_three_vertices(vivace, tmp_path):
     (tmp_path / "one.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     figures = vivace("run", tmp_path / "one.obj", "--frames", 2, "--iterations", 3, "--json").json
@@ -157,6 +161,7 @@ def test_one_frame_has_one_error(vivace):
         assert type(vivace(*command, "--json").json["relative_error_median"]) is float
 
 
+@pytest.mark.slow
 def test_the_table_shows_the_figures(vivace):
     result = vivace(*QUICK)
     assert result.code == 0

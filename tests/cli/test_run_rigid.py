@@ -13,6 +13,7 @@ from vivace.pictures import film
 SMALL = ("run", "box-stack", "--set", "n=3", "--frames", 3, "--quiet")
 
 
+@pytest.mark.slow
 def test_figures(vivace):
     result = vivace(*SMALL, "--threads", 1, "--json")
     figures = result.json
@@ -32,6 +33,7 @@ def test_figures(vivace):
     assert settings["version"]
 
 
+@pytest.mark.slow
 def test_table(vivace):
     result = vivace(*SMALL, "--threads", 1)
     text = " ".join(result.out.split())
@@ -45,6 +47,7 @@ def test_table(vivace):
     assert "free bodies moved from where they started" in text
 
 
+@pytest.mark.slow
 def test_options_go_where_they_belong(vivace):
     options = ("--solver", "coloured:omega=0.8", "--iterations", 7, "--substeps", 2, "--time-step", 0.01, "--seed", 5)
     settings = vivace(*SMALL, *options, "--json").json["settings"]

@@ -91,6 +91,7 @@ def test_a_mesh_file(vivace, tmp_path):
     assert 0 <= scene.tuned["chebyshev(jacobi)"] < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ['[mesh]\nfile = "flag.obj"  # beside it\n', '[mesh]\n  file= "./flag.obj"\n'])
 def test_a_scene_file_written_to_another_folder_still_finds_its_mesh(vivace, tmp_path, table):
     mesh.save(mesh.cloth(6, 5, plane="vertical"), tmp_path / "flag.obj")

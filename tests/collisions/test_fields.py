@@ -218,6 +218,7 @@ def test_gradients_of_samples_point_along_differences(ring):
     np.testing.assert_allclose(gradient * length[:, None], slopes, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_outside_the_grid_the_distance_to_it_is_added(ring):
     far = np.array([[3.0, 0.0, 0.0], [0.1, -2.0, 0.0], [2.0, 2.0, 2.0]])
     top = np.array(ring.origin) + ring.spacing * (np.array(ring.samples.shape[::-1]) - 1)

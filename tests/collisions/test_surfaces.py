@@ -146,6 +146,7 @@ def test_large_coordinates():
     assert len(compare(Surfaces(x, triangles, 4.0), q, s)) > 10
 
 
+@pytest.mark.slow
 def test_tiny_and_huge_triangles_mixed():
     x, triangles = soup(5, 14, 0.02)
     x[:6] *= 100.0

@@ -186,6 +186,7 @@ def test_a_lost_simulation_says_so():
     assert not finite[-1]
 
 
+@pytest.mark.slow
 def test_without_the_guard_they_do():
     """The test above can fail."""
     lower = vv.mesh.cloth(9, 9, 0.3, 0.3)

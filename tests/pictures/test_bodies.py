@@ -59,6 +59,7 @@ def test_what_is_fixed_is_scenery_and_what_follows_a_path_is_darker():
     assert len(np.unique(found.colours[owner == 3], axis=0)) == 2  # two halves
 
 
+@pytest.mark.slow
 def test_many_balls_are_drawn_coarser():
     balls = [Body(Sphere((0.3 * k, 0.1, 0), 0.1)) for k in range(300)]
     found = filmed(balls, [(np.zeros(3), rotation.IDENTITY)])

@@ -35,6 +35,7 @@ def test_the_same_picture_has_the_same_bytes(tmp_path, small_sheet):
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
+@pytest.mark.slow
 def test_gif_reads_back(tmp_path, small_frames, small_sheet):
     path, seen = tmp_path / "sheet.gif", []
     save_animation(

@@ -59,6 +59,7 @@ def test_front_and_back_have_their_own_colours(backend):
     assert draw([[0, 2, 1]], FRONT, positions, **options)[55, 50].argmax() == 0
 
 
+@pytest.mark.slow
 def test_x_goes_right_and_y_goes_up(backend):
     positions = np.array([[0.5, 0.5, 0], [1, 0.5, 0], [1, 1, 0], [0.5, 1, 0]])
     picture = draw([[0, 1, 2], [0, 2, 3]], FRONT, positions, size=(100, 100), backend=backend)

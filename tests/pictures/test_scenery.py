@@ -138,6 +138,7 @@ def test_walls_are_seen_from_outside_only(backend):
     np.testing.assert_array_equal(draw(away, backend, ground=None), draw(None, backend, ground=None))
 
 
+@pytest.mark.slow
 def test_a_plane_as_ground_is_lit_and_catches_shadows(backend):
     camera = Camera((0, 2, 5), (0, 0, 0))
     scenery = Scenery.of([Plane((0, -0.8, 0))], *BODIES)
@@ -153,6 +154,7 @@ def test_a_plane_as_ground_is_lit_and_catches_shadows(backend):
     assert (none[y, x] != draw(None, backend, flat + 99, camera)[y, x]).any()
 
 
+@pytest.mark.slow
 def test_the_camera_is_found_with_scenery(backend):
     scenery = Scenery.of([Sphere((2, 0, 0), 0.3)], SQUARE.min(axis=0), SQUARE.max(axis=0))
     bounds = SQUARE.min(axis=0), SQUARE.max(axis=0)

@@ -74,6 +74,7 @@ def test_a_box_rounded_to_a_ball_is_a_sphere():
     np.testing.assert_allclose(ours[1], its[1], rtol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "geometry",
     [

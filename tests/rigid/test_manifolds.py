@@ -180,6 +180,7 @@ def test_what_is_pushed_over_an_edge_keeps_contacts_along_it():
         np.testing.assert_allclose(contacts.normals, np.tile([0, 1.0, 0], (4, 1)), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_the_smallest_gap_changes_no_faster_than_bodies_move(first, second):
     """But for the switch of axes: within a hair, and where one that overlaps a little more is kept."""

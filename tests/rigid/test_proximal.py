@@ -173,11 +173,13 @@ def test_any_numbers(kind, normal, zs, zt, ztau, mu_s, mu_t, beta):
     assert mirrored == (-s, -t, -tau)
 
 
+@pytest.mark.slow
 @given(st.floats(allow_nan=False))
 def test_normal_impulses_push(z):
     assert project_normal(z) == max(z, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DISC, ELLIPSE, BOX, COUPLED])
 def test_what_is_no_number_stays_so(kind):
     """A solver that has diverged must be able to see it."""

@@ -116,6 +116,7 @@ def test_a_named_scene_with_a_collider(write):
     assert scene.settings["collisions"]["colliders"][0]["radius"] == 0.2
 
 
+@pytest.mark.slow
 def test_jelly_on_the_ground_keeps_off_it(write):
     """A cube let go a centimetre over the ground, well under a second later."""
     path = write(

@@ -72,6 +72,7 @@ def test_flattened_body_is_flat_and_held():
     assert np.ptp(half.start[free, 2]) == pytest.approx(0.5 * depth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [

@@ -66,6 +66,7 @@ def test_budgets_are_those_of_the_papers(whole):
     assert whole.solver == "pbd-coloured"
 
 
+@pytest.mark.slow
 def test_nothing_touches_a_collider_at_the_start(whole):
     start = whole.model.mesh.vertices if whole.start is None else whole.start
     for collider in whole.model.collisions.colliders:

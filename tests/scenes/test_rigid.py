@@ -184,6 +184,7 @@ def test_balls_stay_in_their_box():
     assert reports[-1].kinetic_energy < 0.1 * max(report.kinetic_energy for report in reports)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ball-pile", "pour"])
 def test_what_is_random_has_its_seed(name):
     a, b, c = (make_scene(name, seed=seed).simulate().positions for seed in (0, 0, 1))

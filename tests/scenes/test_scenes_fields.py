@@ -125,6 +125,7 @@ KEYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "key"), [(table, key) for table, keys in KEYS.items() for key in keys])
 def test_nonsense_in_a_scene_file_is_an_error_of_ours(tmp_path, table, key):
     path = tmp_path / "scene.toml"

@@ -13,6 +13,7 @@ def sim(request) -> Simulation:
     return Simulation(sheet(), solver=request.param, budget=Budget(iterations=20), threads=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_first_triangle_against_brute_force(seed):
     """The smallest t > 0 with o + t d in a triangle, by solving for t and the barycentric coordinates of each."""

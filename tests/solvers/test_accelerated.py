@@ -293,6 +293,7 @@ def test_with_more_changed_pins_the_old_factors_precondition(solver):
     assert made.note().endswith("15 pins changed: the old factors precondition")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("solver", "where"),
     [
@@ -329,6 +330,7 @@ def test_what_was_under_a_very_stiff_pin_is_factorised_anew():
     check_exact(solver, stiff, frame)
 
 
+@pytest.mark.slow
 def test_another_model_is_not_adapted_to():
     """Another stiffness, mass or step: the factors, the colours and the hierarchy are of no use."""
     scene = small_cloth()

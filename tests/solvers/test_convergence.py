@@ -119,6 +119,7 @@ def test_relative_error_has_its_fixed_points(problem):
     assert relative_error(system, frame, reference.q) == pytest.approx(0.0, abs=1e-5)  # minimise's own accuracy
 
 
+@pytest.mark.slow
 def test_relative_error_of_a_problem_without_anything_to_gain():
     """At rest without gravity the first guess is the minimum: there is no error to speak of."""
     model = Model.of(mesh.cloth(4, 4), gravity=(0, 0, 0))

@@ -28,6 +28,7 @@ def view():
     return one
 
 
+@pytest.mark.slow
 def test_strain_in_percent(view):
     scene = make_scene("tablecloth", resolution=16, table=True)
     strain, mean, largest = Edges(scene.model.mesh).strain(np.ascontiguousarray(view.report.positions))

@@ -83,6 +83,7 @@ def test_relaxation():
         told.frames(3)
 
 
+@pytest.mark.slow
 def test_relaxation_of_a_solver_without_one(told):
     told.change(relaxation=1.5)
     assert "auto has no relaxation" in told.notices()[-1]

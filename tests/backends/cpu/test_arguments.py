@@ -101,6 +101,7 @@ def test_right_arrays_are_taken(make, threads):
     np.testing.assert_array_equal(arrays["visits"], 3 * inside)
 
 
+@pytest.mark.slow
 def test_arrays_by_name_come_in_any_order():
     arrays = drifting()
     Plan([drift.over(0, N, **dict(reversed(arrays.items())))], 1).run()

@@ -182,6 +182,7 @@ def test_edges_that_cross_near_an_end_are_not_taken_for_apart(end):
     assert approach(True, x, d, 0.002, 0.002)[0] in (LOST, ON_THE_WAY)
 
 
+@pytest.mark.slow
 def test_what_touches_and_moves_fast_is_not_taken_for_apart():
     """A vertex on a triangle that turns under it: the normal at the start says nothing about the end."""
     x = (-1.0, -1e-5, -1.0, 1.0, -1e-5, -1.0, 0.0, -1e-5, 2.0)

@@ -61,6 +61,7 @@ def test_determinant_is_one():
         assert np.linalg.det(g) == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing():
     results = []
     for threads in (1, 2, 3, 4):

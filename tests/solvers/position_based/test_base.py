@@ -15,6 +15,7 @@ from vivace.solvers import Deadline, make_solver
 # --- the same whatever the threads ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [*SOLVERS, "pbd-jacobi:alpha=0.1", "chebyshev(pbd-jacobi)"])
 def test_threads_do_not_change_a_bit(solver):
     """Positions, velocities, and where a tolerance stops: colours of some 500 constraints have chunks."""

@@ -24,6 +24,7 @@ def test_compliance_leads_to_the_minimum_where_gradients_do_not_turn(solver):
     assert errors[3] < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_compliance_leads_near_the_minimum_where_they_do(solver):
     """λ is the sum of steps along gradients that turn on the way: not quite that of the last gradient [macklin2016,

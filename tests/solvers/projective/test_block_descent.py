@@ -115,6 +115,7 @@ def sweeps_to(error, what, system, frame, reference):
     raise AssertionError(f"{what} does not get to {error}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "factor"), [("cloth", 4), ("body", 1.5)])
 def test_fewer_sweeps_than_gauss_seidel(name, factor):
     """To a tenth of the first guess's error: less than a quarter of the sweeps on cloth, two thirds on a body."""

@@ -49,6 +49,7 @@ def test_two_springs_between_the_same_vertices():
             np.testing.assert_allclose(found, Hessian(system)(q).toarray(), rtol=0, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tet-strain", "tet-volume"])
 def test_hessian_of_tetrahedra_at_rest(kind):
     """At F = R the blocks are the true ones: those of central differences of the gradient, whatever the rotation."""

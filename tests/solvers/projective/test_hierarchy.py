@@ -12,6 +12,7 @@ from vivace import Model, System
 from vivace.solvers.projective.hierarchy import COARSENINGS, LARGEST_DENSE, build
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coarsening", list(COARSENINGS))
 @pytest.mark.parametrize("name", list(SYSTEMS))
 def test_levels_are_galerkins(name, coarsening):
@@ -34,6 +35,7 @@ def test_levels_are_galerkins(name, coarsening):
         np.testing.assert_allclose(walked.toarray(), q.toarray(), rtol=0, atol=8 * EPS32 * np.abs(q.data).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(SYSTEMS))
 def test_levels_follow_pins_that_come_and_go(name):
     """QᵀΔQ for the changed vertices only; with the old pins back, the levels are the old ones."""

@@ -205,6 +205,7 @@ def test_contacts(threads):
     assert sim.positions[:, 1].max() < 0.03
 
 
+@pytest.mark.slow
 def test_what_slides_is_not_held():
     """A sheet on a floor without friction moves along it as if there was none, whatever pushes it down."""
     cloth = mesh.cloth(12, 12, plane="horizontal")

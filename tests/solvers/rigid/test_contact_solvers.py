@@ -183,6 +183,7 @@ def test_divergence_is_taken_back(scheme):
     assert not lost.residuals[-1] < lost.residuals[0]
 
 
+@pytest.mark.slow
 def test_a_partition_has_fewer_bodies_between_its_parts():
     """By METIS; and with fewer of them, an iteration is nearer to sequential Gauss-Seidel's."""
     pytest.importorskip("pymetis")

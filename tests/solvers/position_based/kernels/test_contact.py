@@ -162,6 +162,7 @@ def test_pairs_begin_where_the_step_began():
     np.testing.assert_allclose(pairs.planes[:, 3], expected, rtol=0, atol=SLACK)
 
 
+@pytest.mark.slow
 def test_pairs_visit_by_visit():
     """Δx_k = a_k w_k/Σ a² w times the way z has to go; one contact after the other, thrice over."""
     pairs = Pairs()
@@ -218,6 +219,7 @@ def test_pairs_all_pinned_do_nothing():
     np.testing.assert_array_equal(pairs.impulses, 0)
 
 
+@pytest.mark.slow
 def test_pairs_into_slots():
     """All from the same positions, each shortened by the smallest share of its corners: momentum is conserved."""
     pairs = Pairs(2)

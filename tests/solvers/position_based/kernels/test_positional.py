@@ -167,6 +167,7 @@ def test_pinned_vertices_stay_to_the_bit(name, mode):
     assert (case.q[~pinned] != q[~pinned]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(MODES))
 @pytest.mark.parametrize("name", KINDS)
 def test_nothing_happens_where_nothing_can_move(name, mode):

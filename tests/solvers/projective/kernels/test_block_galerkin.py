@@ -114,6 +114,7 @@ def tetrahedra(m=5, n=9, seed=3):
     return vertices, a.astype(np.float32), (1 + rng.random(m)).astype(np.float32), rng
 
 
+@pytest.mark.slow
 def test_blocks_of_tetrahedra():
     """tet-strain: [(s_k·s_l) I + s_l s_kᵀ]/2w of the shares s; tet-volume: v_k v_lᵀ, v_k = √w cof F a_k / |cof F|."""
     vertices, a, w, rng = tetrahedra()

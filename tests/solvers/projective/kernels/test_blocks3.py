@@ -266,6 +266,7 @@ def body_system():
     return vv.System(vv.Model.of(vv.mesh.bar(4, 3, 3), vv.Solid(youngs_modulus=5e4)).pin("left"), 1 / 30)
 
 
+@pytest.mark.slow
 def test_block_of_a_turned_body_is_the_hessian():
     """Without strain, linear elasticity in the frame of R is the Hessian of κ vol ‖F - R‖²."""
     system = body_system()

@@ -122,6 +122,7 @@ def test_far_from_the_origin_the_residual_is_that_of_the_rounded_positions():
         assert abs(norms[0][i] - norms[1][i]) <= tolerance
 
 
+@pytest.mark.slow
 def test_printed():
     """q^(k+1) = ω (q̂ - q^(k-1)) + q^(k-1) [fratarcangeli2016, Alg. 1, l. 7]; the first sweep relaxes from q^0."""
     omega = 1.3
