@@ -28,15 +28,16 @@ SPIN = 2.0 / 3.0  # of μ λn is what Contensou's spin friction reaches at most 
 class ContactProblem:
     """Contacts and the bodies they touch, as solvers read them.
 
-    pairs            (K, 2) int32: bodies i and j
-    frames           (K, 3, 3): rows n (from i to j), s, t; right-handed
-    arms             (K, 2, 3): from the centres of mass of i and j to the contact point
-    b                (K, 4): contact velocities without contact impulses, the wish for a bounce or a gap included
-    friction         (K, 3): coefficients along s and t, and of the spin: 2/3 of the tangents' mean
-    radii            (K,): of the contact area, in m, by which spin and its torque are measured (2.35, 2.36)
-    kinds            (K,) int64: which set friction lies in, see `proximal`
-    inverse_mass     (M,): 0 for bodies that contacts cannot move
-    inverse_inertia  (M, 3, 3): about the centre of mass, in world axes
+    Attributes:
+        pairs: (K, 2) int32, bodies i and j.
+        frames: (K, 3, 3) with the rows n (from i to j), s and t; right-handed.
+        arms: (K, 2, 3), from the centres of mass of i and j to the contact point.
+        b: (K, 4), contact velocities without contact impulses, the wish for a bounce or a gap included.
+        friction: (K, 3), coefficients along s and t, and of the spin: 2/3 of the tangents' mean.
+        radii: (K,), of the contact area, in m, by which spin and its torque are measured (2.35, 2.36).
+        kinds: (K,) int64, which set friction lies in, see `proximal`.
+        inverse_mass: (M,), 0 for bodies that contacts cannot move.
+        inverse_inertia: (M, 3, 3), about the centre of mass, in world axes.
     """
 
     pairs: np.ndarray

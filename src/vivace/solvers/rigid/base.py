@@ -30,13 +30,16 @@ CHUNK = 1024  # contacts whose quality is summed together: fixed, so that sums d
 class Solution:
     """What a solver found.
 
-    impulses    (K, 4): along normal and tangents, in N s, and of the spin
-    residuals   largest change of an impulse in each iteration that was kept (3.31)
-    iterations  how many were made, those that were taken back included
-    tries       how often r-factors were made smaller
-    colours     sizes of the colours, the unsafe one last if there is one; none for solvers that do not colour
-    unsafe      whether the last colour has contacts that depend on each other
-    setup, seconds  s: preparing arrays and colours; iterating
+    Attributes:
+        impulses: (K, 4) along normal and tangents, in N s, and of the spin.
+        residuals: the largest change of an impulse in each iteration that was kept (3.31).
+        iterations: how many were made, those that were taken back included.
+        tries: how often r-factors were made smaller.
+        colours: sizes of the colours, the unsafe one last if there is one; none for solvers that do not colour.
+        unsafe: whether the last colour has contacts that depend on each other.
+        setup: seconds for arrays and colours.
+        seconds: of the iterations.
+        scheme: how velocities of contacts were found.
     """
 
     impulses: np.ndarray
@@ -57,12 +60,13 @@ CONTACT_SOLVERS: Registry[type[ContactSolver]] = Registry("contact solver")
 class ContactSolver(ABC):
     """Base class of solvers of contact problems.
 
-    scheme  "factorised", "t", "naive", or "auto": the one with less to do an iteration
-    r       r-factors: "local", "global", or a number
-    omega   times the r-factors: projected successive over-relaxation above 1
-    growth  a residual so many times the smallest so far is divergence, and the iteration taken back; the thesis
-            takes 1, which mistakes the first iterations for it
-    factor  ν, by which r-factors are multiplied then
+    Args:
+        scheme: "factorised", "t", "naive", or "auto": the one with less to do an iteration.
+        r: r-factors: "local", "global", or a number.
+        omega: times the r-factors: projected successive over-relaxation above 1.
+        growth: a residual so many times the smallest so far is divergence, and the iteration taken back; the thesis
+            takes 1, which mistakes the first iterations for it.
+        factor: ν, by which r-factors are multiplied then.
     """
 
     scheme: str = "auto"
@@ -110,11 +114,13 @@ class ContactSolver(ABC):
     ) -> Solution:
         """Impulses that satisfy the problem better with every iteration.
 
-        iterations   how many at most
-        tolerance    stop when no impulse changes by more (N s)
-        deadline_ns  stop before `time.perf_counter_ns()` reaches it
-        start        (K, 4) impulses to begin with, such as the last step's
-        threads      default: one for each core; the result does not depend on it
+        Args:
+            problem: the contacts.
+            iterations: how many at most.
+            tolerance: stop when no impulse changes by more (N s).
+            deadline_ns: stop before `time.perf_counter_ns()` reaches it.
+            start: (K, 4) impulses to begin with, such as the last step's.
+            threads: default: one for each core; the result does not depend on it.
         """
         threads = check_threads(threads)
         if not is_whole(iterations) or iterations < 1:

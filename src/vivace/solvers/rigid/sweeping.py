@@ -53,12 +53,13 @@ class ContactGaussSeidel(ContactSolver):
 class ColouredGaussSeidel(ContactSolver):
     """Gauss-Seidel over colours: contacts of one colour share no body that moves, and are solved at the same time.
 
-    colouring  name of a colouring (see `vivace list colourings`); "greedy" is the thesis' (4.3)
-    balance    even out the sizes of the colours
-    seed       of the colouring
-    fixed      whether bodies that cannot move make contacts depend on each other, as they do in the thesis
-    merged     colours of fewer contacts are merged into one, last in the iteration, whose contacts depend on each
-               other and are solved by Jacobi (the thesis' relaxed schemes); 0: all colours are safe (its rigid ones)
+    Args:
+        colouring: name of a colouring (see `vivace list colourings`); "greedy" is the thesis' (4.3).
+        balance: even out the sizes of the colours.
+        seed: of the colouring.
+        fixed: whether bodies that cannot move make contacts depend on each other, as they do in the thesis.
+        merged: colours of fewer contacts are merged into one, last in the iteration, whose contacts depend on each
+            other and are solved by Jacobi (the thesis' relaxed schemes); 0: all colours are safe (its rigid ones).
 
     Limitations: a body with hundreds of contacts has as many colours, unless small ones are merged.
     """
@@ -118,7 +119,8 @@ class ColouredGaussSeidel(ContactSolver):
 class ContactSets(ColouredGaussSeidel):
     """Gauss-Seidel over contact sets, all points between two bodies, coloured as one [thesis2010, 8.3].
 
-    inside  within a set: "jacobi", as the thesis suggests (chapter 3), or "gauss-seidel"
+    Args:
+        inside: within a set: "jacobi", as the thesis suggests (chapter 3), or "gauss-seidel".
 
     Limitations: the factorised scheme only.
     """
