@@ -7,6 +7,7 @@ from vivace import Budget, InputError
 from vivace.collisions import Box, Capsule, Plane, Sphere
 from vivace.rigid import rotation
 from vivace.rigid.bodies import Body
+from vivace.rigid.proximal import Ellipse, Polygon
 from vivace.simulation.rigid_simulation import RigidSimulation
 
 G = 9.81
@@ -45,6 +46,33 @@ def test_a_box_slides_from_the_friction_angle_on(solver):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.parametrize(("grain", "coefficient"), [((1, 0, 0), 0.2), ((0, 0, 1), 0.6)])
+def test_friction_with_a_grain_depends_on_the_direction(grain, coefficient):
+    """An ellipse: down the slope a box has the coefficient along the grain of the ground, or across it."""
+    angle = 0.7
+    normal = np.array([-np.sin(angle), np.cos(angle), 0.0])
+    down = -np.array([np.cos(angle), np.sin(angle), 0.0])
+    slope = Box(tuple(-0.5 * normal), (20.0, 0.5, 20.0), rotate=(0.0, 0.0, angle))
+    box = Box(tuple(0.1 * normal), (0.1, 0.1, 0.1), rotate=(0.0, 0.0, angle))
+    ground = Body(slope, fixed=True, friction=Ellipse(0.2, 0.6), grain=grain)
+    sim = RigidSimulation([ground, Body(box, friction=0.9)], threads=1)
+    advance(sim, 0.5)
+    expected = 0.5 * G * (np.sin(angle) - coefficient * np.cos(angle))
+    assert sim.velocities[1] @ down == pytest.approx(expected, rel=0.01)
+    assert abs(sim.velocities[1, 2]) < 1e-3
+
+
+@pytest.mark.slow
+def test_what_slides_askew_of_the_grain_turns_towards_it():
+    """Along neither axis: friction of an ellipse is not against the motion, but against the gradient of its set."""
+    ground = Body(Plane(), fixed=True, friction=Ellipse(0.1, 0.8))
+    box = Body(Box((0.0, 0.1, 0.0), (0.1, 0.1, 0.1)), velocity=(3.0, 0.0, 3.0))
+    sim = RigidSimulation([ground, box], threads=1)
+    advance(sim, 0.2)
+    assert 0 < sim.velocities[1, 2] < 0.8 * sim.velocities[1, 0]
+
+
 def test_a_ball_rolls_without_slipping():
     """a = 5/7 g sin θ, and v = ω r, while tan θ < 7/2 μ."""
     angle = 0.3
@@ -220,5 +248,9 @@ def test_more_that_is_refused():
     ):
         with pytest.raises(InputError, match=message):
             RigidSimulation([ball], **options)
+    with pytest.raises(InputError, match="in contact problems only"):
+        Body(Sphere((0, 0, 0), 0.1), friction=Polygon([[-1, -1], [1, -1], [0, 1]]))
+    with pytest.raises(InputError, match="grain of a body must have a length"):
+        Body(Sphere((0, 0, 0), 0.1), grain=(0, 0, 0))
     with pytest.raises(InputError, match="must be a Body"):
         RigidSimulation([Sphere((0, 0, 0), 0.1)])

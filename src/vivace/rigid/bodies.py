@@ -22,6 +22,8 @@ from ..collisions.colliders import Collider, Plane
 from ..errors import InputError
 from . import rotation
 from .geometry import check_geometries, mass_properties
+from .kernels.proximal import SUPPORT
+from .proximal import FrictionSet
 
 WATER = 1000.0  # kg/m³
 FRICTION = 0.5  # of a body that says nothing of it
@@ -42,7 +44,8 @@ class Body:
         velocity: of its centre of mass, in m/s.
         spin: its angular velocity, in rad/s.
         friction: the coefficient of Coulomb friction; None: that of the shape, or 0.5. Two bodies that touch have the
-            geometric mean of theirs.
+            geometric mean of theirs. Or a `FrictionSet` such as `proximal.Ellipse`, which holds whatever touches it.
+        grain: the direction, in the axes of the body, along which a set has its first coefficient.
         restitution: 0, it does not bounce, to 1, it loses nothing. Two bodies that touch have the larger one.
         fixed: nothing moves it.
         path: a function of the time that tells its position and its rotation vector since the beginning; contacts do
@@ -55,7 +58,8 @@ class Body:
     inertia: Any = None
     velocity: Any = (0.0, 0.0, 0.0)
     spin: Any = (0.0, 0.0, 0.0)
-    friction: float | None = None
+    friction: float | FrictionSet | None = None
+    grain: Any = (1.0, 0.0, 0.0)
     restitution: float = 0.0
     fixed: bool = False
     path: Path | None = None
@@ -80,6 +84,8 @@ class Body:
         if self.inertia is not None:
             check_inertia(self.inertia)
         _ = self.coefficient
+        if not np.linalg.norm(as_numbers("the grain of a body", self.grain, (3,), most=FASTEST)) > 0:
+            raise InputError("the grain of a body must have a length; (1, 0, 0) is along its first axis")
 
     @property
     def immovable(self) -> bool:
@@ -88,7 +94,11 @@ class Body:
 
     @property
     def coefficient(self) -> float:
-        """Of Coulomb friction."""
+        """Of Coulomb friction; where there is a set, its first one."""
+        if isinstance(self.friction, FrictionSet):
+            if self.friction.kind >= SUPPORT:
+                raise InputError("sets of one's own work in contact problems only; give a body a Disc, Ellipse or Box")
+            return float(self.friction.mu_s)
         value: Any = self.friction
         if value is None:
             own = self.shape.friction
@@ -127,6 +137,8 @@ class Bodies:
         masses: (M,) in kg; infinite for bodies that contacts do not move.
         inertias: (M, 3, 3) in the frames of the bodies.
         friction: (M,) coefficients.
+        sets: of those that have one.
+        grains: (M, 3) directions of these, in the frames of the bodies.
         restitution: (M,).
         movable: (M,) bool.
         paths: of those that are moved.
@@ -140,6 +152,8 @@ class Bodies:
     masses: np.ndarray
     inertias: np.ndarray
     friction: np.ndarray
+    sets: dict[int, FrictionSet]
+    grains: np.ndarray
     restitution: np.ndarray
     movable: np.ndarray
     paths: dict[int, Path]
@@ -171,6 +185,8 @@ class Bodies:
             masses,
             inertias,
             np.array([body.coefficient for body in found]),
+            {k: body.friction for k, body in enumerate(found) if isinstance(body.friction, FrictionSet)},
+            np.array([body.grain for body in found], float).reshape(-1, 3),
             np.array([body.restitution for body in found], float),
             movable,
             {k: body.path for k, body in enumerate(found) if body.path is not None},

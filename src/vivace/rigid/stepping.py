@@ -60,15 +60,15 @@ def contact_problem(
     """
     pairs = contacts.bodies
     arms = contacts.points[:, None] - bodies.positions[pairs]
-    friction = np.sqrt(bodies.friction[pairs].prod(axis=1))
+    along, friction, kinds = _laws(bodies, turned, pairs, contacts.normals)
     problem = ContactProblem(
         pairs=np.ascontiguousarray(pairs, np.int32),
-        frames=frames_of(contacts.normals),
+        frames=frames_of(contacts.normals, along),
         arms=arms,
         b=np.zeros((len(pairs), 4)),
-        friction=np.column_stack([friction, friction, SPIN * friction]),
+        friction=friction,
         radii=radii[pairs].max(axis=1),
-        kinds=np.full(len(pairs), DISC, np.int64),
+        kinds=kinds,
         inverse_mass=bodies.inverse_masses,
         inverse_inertia=bodies.inverse_inertias(turned),
     )
@@ -81,6 +81,27 @@ def contact_problem(
         bounces = (approach < -BOUNCING) & (contacts.gaps <= 0)
         problem.b[:, 0] += np.where(bounces, restitution * approach, np.maximum(contacts.gaps, 0.0) / h)
     return problem
+
+
+def _laws(
+    bodies: Bodies, turned: np.ndarray, pairs: np.ndarray, normals: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    """Directions (K, 3) of first tangents, or None for any; coefficients (K, 3); kinds of sets (K,).
+
+    A body's own set holds whatever touches it; of two the first one's.
+    """
+    mean = np.sqrt(bodies.friction[pairs].prod(axis=1))
+    friction, kinds = np.column_stack([mean, mean, SPIN * mean]), np.full(len(pairs), DISC, np.int64)
+    if not bodies.sets:
+        return None, friction, kinds
+    along = np.eye(3)[np.argmin(np.abs(normals), axis=1)]
+    for k in sorted(bodies.sets, reverse=True):
+        which = np.flatnonzero((pairs == k).any(axis=1))
+        law, grain = bodies.sets[k], turned[k] @ bodies.grains[k]
+        friction[which], kinds[which] = (law.mu_s, law.mu_t, law.spin), law.kind
+        flat = np.linalg.norm(cross(normals[which], grain), axis=1) > 1e-6 * np.linalg.norm(grain)
+        along[which[flat]] = grain  # where the grain stands on end, any direction will do
+    return along, friction, kinds
 
 
 def waiting(bodies: Bodies, contacts: ContactPoints) -> np.ndarray:
