@@ -1,7 +1,7 @@
 """Grabbing by program, as a hand does it in the live app: pick with a ray, drag, fling, let go.
 
 `sim.grab(ray)` holds the vertex that a ray points at; `sim.grab(vertex, target)` moves it; `sim.grab([3, 4], targets)`
-holds several; `sim.release()` lets go. What is grabbed is a pin that moves, a spring of stiffness `model.firm` between
+holds several; `sim.release()` lets go. What is grabbed is a pin that moves, a spring of stiffness `model.pin_stiffness` between
 vertex and hand: what it is stretched by tells the force on the hand.
 """
 
@@ -23,7 +23,7 @@ def test_final() -> None:
     hand = sim.positions[vertex].astype(float)
     for _ in range(180):  # hold it until it hangs still
         sim.step()
-    force = model.firm * (hand - sim.positions[vertex])
+    force = model.pin_stiffness * (hand - sim.positions[vertex])
     print(f"the hand carries {force[1]:.2f} N, the ball weighs {-GRAVITY[1] * model.masses.sum():.2f} N")
     assert np.linalg.norm(force + GRAVITY * model.masses.sum()) < 0.01 * np.linalg.norm(force)
 
