@@ -1,8 +1,8 @@
 """Grabbing by program, as a hand does it in the live app: pick with a ray, drag, fling, let go.
 
 `sim.grab(ray)` holds the vertex that a ray points at; `sim.grab(vertex, target)` moves it; `sim.grab([3, 4], targets)`
-holds several; `sim.release()` lets go. What is grabbed is a pin that moves, a spring of stiffness `model.pin_stiffness` between
-vertex and hand: what it is stretched by tells the force on the hand.
+holds several; `sim.release()` lets go. What is grabbed is a pin that moves, a spring of stiffness
+`model.pin_stiffness` between vertex and hand: what it is stretched by tells the force on the hand.
 """
 
 import numpy as np
