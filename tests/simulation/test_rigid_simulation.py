@@ -252,5 +252,11 @@ def test_more_that_is_refused():
         Body(Sphere((0, 0, 0), 0.1), friction=Polygon([[-1, -1], [1, -1], [0, 1]]))
     with pytest.raises(InputError, match="grain of a body must have a length"):
         Body(Sphere((0, 0, 0), 0.1), grain=(0, 0, 0))
+    with pytest.raises(InputError, match="function of the time"):
+        Body(Sphere((0, 0, 0), 0.1), path=3)
+    lost = RigidSimulation([Body(Sphere((0, 0, 0), 0.1), path=lambda t: ((np.nan, 0, 0), np.zeros(3)))])
+    with pytest.raises(InputError, match="the path of body 0"):
+        lost.step()
+    assert np.isfinite(lost.velocities).all()
     with pytest.raises(InputError, match="must be a Body"):
         RigidSimulation([Sphere((0, 0, 0), 0.1)])

@@ -81,6 +81,8 @@ class Body:
             as_numbers(f"the {name} of a body", getattr(self, name), (3,), most=FASTEST)
         if isinstance(self.shape, Plane) and not self.immovable:
             raise InputError("a half space has no end and no mass; say fixed=True, or path=... to move it")
+        if self.path is not None and not callable(self.path):
+            raise InputError(f"the path of a body must be a function of the time, not {shown(self.path)}")
         if self.inertia is not None:
             check_inertia(self.inertia)
         _ = self.coefficient

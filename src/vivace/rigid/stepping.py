@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import LARGEST, as_numbers
 from . import rotation
 from .bodies import Bodies
 from .contacts import ContactPoints
@@ -121,9 +122,9 @@ def follow_paths(bodies: Bodies, start: dict[int, tuple[np.ndarray, np.ndarray]]
     """Velocities that bring bodies along their paths to where they are to be after a step."""
     for k, path in bodies.paths.items():
         position, turn = start[k]
-        moved, turned = path(time + h)
-        bodies.velocities[k] = (position + np.asarray(moved, float) - bodies.positions[k]) / h
-        goal = rotation.product(rotation.exponential(np.asarray(turned, float)), turn)
+        moved, turned = (as_numbers(f"the path of body {k}", part, (3,), most=LARGEST) for part in path(time + h))
+        bodies.velocities[k] = (position + moved - bodies.positions[k]) / h
+        goal = rotation.product(rotation.exponential(turned), turn)
         conjugate = bodies.orientations[k] * np.array([1.0, -1.0, -1.0, -1.0])
         way = rotation.product(goal, conjugate)
         way = way if way[0] >= 0 else -way
