@@ -38,6 +38,8 @@ class ContactProblem:
         kinds: (K,) int64, which set friction lies in, see `proximal`.
         inverse_mass: (M,), 0 for bodies that contacts cannot move.
         inverse_inertia: (M, 3, 3), about the centre of mass, in world axes.
+        held: (H,) int64, bodies that springs hold, such as the soft surface they lie on; None for none.
+        held_inverse: (H, 6, 6), the inverse of their inertia and h² times the stiffness of these springs.
     """
 
     pairs: np.ndarray
@@ -49,6 +51,8 @@ class ContactProblem:
     kinds: np.ndarray
     inverse_mass: np.ndarray
     inverse_inertia: np.ndarray
+    held: np.ndarray | None = None
+    held_inverse: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         contacts, bodies = self.contacts, self.bodies
@@ -104,6 +108,8 @@ class ContactProblem:
         data = np.zeros((self.bodies, FREEDOMS, FREEDOMS))
         data[:, [0, 1, 2], [0, 1, 2]] = self.inverse_mass[:, None]
         data[:, 3:, 3:] = self.inverse_inertia
+        if self.held is not None:
+            data[self.held] = self.held_inverse
         return sp.bsr_array((data, np.arange(self.bodies), np.arange(self.bodies + 1)))
 
     def operator(self) -> sp.bsr_array:
@@ -136,8 +142,15 @@ class ContactProblem:
         out = np.zeros((self.bodies, FREEDOMS))
         push = np.einsum("ksuf,ku->ksf", self.blocks(), impulses)
         np.add.at(out, self.pairs, push)
-        out[:, :3] *= self.inverse_mass[:, None]
-        out[:, 3:] = np.einsum("mij,mj->mi", self.inverse_inertia, out[:, 3:])
+        return self.accelerated(out)
+
+    def accelerated(self, momenta: np.ndarray) -> np.ndarray:
+        """What impulses and torques (M, 6) do to the velocities of bodies, W p."""
+        out = np.empty_like(momenta)
+        out[:, :3] = self.inverse_mass[:, None] * momenta[:, :3]
+        out[:, 3:] = np.einsum("mij,mj->mi", self.inverse_inertia, momenta[:, 3:])
+        if self.held is not None:
+            out[self.held] = np.einsum("hij,hj->hi", self.held_inverse, momenta[self.held])
         return out
 
     def contact_velocities(self, impulses: np.ndarray) -> np.ndarray:
@@ -150,6 +163,11 @@ class ContactProblem:
         """The diagonal of A, (K, 4)."""
         out = np.zeros((self.contacts, UNKNOWNS))
         blocks = self.blocks()
+        if self.held is not None:
+            blocks_of = self.inverse_masses().data
+            for side in (0, 1):
+                out += np.einsum("kui,kij,kuj->ku", blocks[:, side], blocks_of[self.pairs[:, side]], blocks[:, side])
+            return out
         for side in (0, 1):
             body = self.pairs[:, side]
             out += self.inverse_mass[body, None] * np.einsum(

@@ -22,7 +22,7 @@ from ...errors import InputError, MissingExtraError
 from ...rigid.problem import ContactProblem
 from .base import CONTACT_SOLVERS, ContactSolver
 from .kernels import factorised as kernels
-from .schemes import Factorised, Scheme
+from .schemes import Factorised, Scheme, own_matrices
 
 PARTITIONS = ("order", "metis")
 
@@ -101,11 +101,12 @@ class NaiveParallel(ContactSolver):
             starts.append(starts[-1] + len(own))
         listed = np.concatenate(lists).astype(np.int32)
         shared = scheme.arrays
-        bodies = shared["bodies"].reshape(-1, kernels.BODY)[listed].ravel()
+        rows = shared["bodies"][: kernels.BODY * scheme.problem.bodies].reshape(-1, kernels.BODY)
+        bodies = own_matrices(rows[listed], shared["bodies"])
         arrays = {name: shared[name] for name in ("rows", "impulses", "previous", "w", "change")}
         arrays |= {"parts": bounds, "local_pairs": np.concatenate(numbers).astype(np.int32)}
         arrays |= {"body_starts": np.array(starts, np.int32), "body_list": listed}
-        return arrays | {"local_w": np.zeros_like(bodies), "local_bodies": bodies}, parts
+        return arrays | {"local_w": np.zeros(kernels.BODY * len(listed)), "local_bodies": bodies}, parts
 
 
 @CONTACT_SOLVERS.register("message-passing")

@@ -93,11 +93,26 @@ def contact_rows(problem: ContactProblem, order: np.ndarray, rates: np.ndarray) 
 
 
 def body_rows(problem: ContactProblem) -> np.ndarray:
-    """The rows of bodies: inverse mass, and the upper half of the inverse inertia."""
+    """The rows of bodies: inverse mass, the upper half of the inverse inertia, and where a matrix stands instead."""
     out = np.zeros((problem.bodies, kernels.BODY))
     out[:, 0] = problem.inverse_mass
     out[:, 1:7] = problem.inverse_inertia[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-    return out.ravel()
+    if problem.held is None or problem.held_inverse is None:
+        return out.ravel()
+    return with_matrices(out, problem.held, problem.held_inverse)
+
+
+def with_matrices(rows: np.ndarray, which: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """Rows of bodies, of which some have an inverse inertia of 6 x 6: these stand after all rows."""
+    rows[which, kernels.MATRIX] = rows.size + 36 * np.arange(len(which))
+    return np.concatenate([rows.ravel(), matrices.ravel()])
+
+
+def own_matrices(rows: np.ndarray, shared: np.ndarray) -> np.ndarray:
+    """Rows copied from `shared`, some bodies several times, with copies of their matrices."""
+    which = np.flatnonzero(rows[:, kernels.MATRIX])
+    at = rows[which, kernels.MATRIX].astype(np.int64)[:, None] + np.arange(36)
+    return with_matrices(rows.copy(), which, shared[at])
 
 
 def contacts_of_bodies(pairs: np.ndarray, bodies: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,8 @@ many contacts a body has.
 A contact is a row of 24 numbers: n 0-2, s 3-5, arms 6-8 and 9-11, b 12-15, r-factors of normal, tangents and spin
 16-18, coefficients of friction along s and t and of spin 19-21, contact radius 22, kind of friction set 23. The blocks
 of 4 x 6 and 6 x 4 that the thesis stores would be 96. A body is a row of 8: inverse mass, inverse inertia (xx, xy, xz,
-yy, yz, zz), and one that is free; its velocities have a row of 8, too: a cache line.
+yy, yz, zz), and zero, or where in the same array its inverse inertia of 6 x 6 begins, if springs hold it; its velocities
+have a row of 8, too: a cache line.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ....rigid.kernels.proximal import project_friction
 
 LABEL = "contact sweeps"
 ROW, BODY = 24, 8  # widths of the rows
+MATRIX = 7  # where in a body's row it says where its matrix is
 RATES = 16  # where the r-factors of a row begin
 
 
@@ -75,6 +77,14 @@ def push(w, bodies, i, arm, rows, o, fx, fy, fz, spin, sign):
     gx = py * fz - pz * fy + spin * double_at(rows, o)
     gy = pz * fx - px * fz + spin * double_at(rows, o + 1)
     gz = px * fy - py * fx + spin * double_at(rows, o + 2)
+    at = np.int64(double_at(bodies, a + MATRIX))
+    if at > 0:
+        for c in range(6):
+            e = at + 6 * c
+            found = double_at(bodies, e) * fx + double_at(bodies, e + 1) * fy + double_at(bodies, e + 2) * fz
+            found += double_at(bodies, e + 3) * gx + double_at(bodies, e + 4) * gy + double_at(bodies, e + 5) * gz
+            put_double(w, a + c, double_at(w, a + c) + sign * found)
+        return
     put_double(w, a, double_at(w, a) + sign * m * fx)
     put_double(w, a + 1, double_at(w, a + 1) + sign * m * fy)
     put_double(w, a + 2, double_at(w, a + 2) + sign * m * fz)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ....backends.cpu.addresses import double_at, int_at, put_double
 from ....backends.cpu.arguments import doubles, ints, phase_kernel
 from ....backends.cpu.compiling import function
-from .factorised import BODY, RATES, ROW
+from .factorised import BODY, MATRIX, RATES, ROW
 
 LABEL = "r-factors"
 STEP = 1.5  # of the inverse row sums: below 2 nothing inside a set grows, above 1 what agrees is found sooner
@@ -36,11 +38,28 @@ def _turn(rows, o, arm, c, x, y, z):
 
 
 @function
+def _through(bodies, at, moves, x, y, z, turn, moved, u, v, w, turned):
+    """The same through an inverse inertia of 6 x 6."""
+    m, n = 1.0 if moves else 0.0, 1.0 if moved else 0.0
+    one = (m * x, m * y, m * z, turn[0], turn[1], turn[2])
+    two = (n * u, n * v, n * w, turned[0], turned[1], turned[2])
+    total = 0.0
+    for i in range(6):
+        for j in range(6):
+            total += one[i] * double_at(bodies, at + 6 * i + j) * two[j]
+    return total
+
+
+@function
 def _coupled(rows, bodies, body, k, arm, c, other, other_arm, d):
     """The part of A between axis c of contact k and axis d of another that one body makes, but for its sign."""
     o, p, a = ROW * k, ROW * other, BODY * body
     x, y, z = _axis(rows, o, c)
     u, v, w = _axis(rows, p, d)
+    at = np.int64(double_at(bodies, a + MATRIX))
+    if at > 0:
+        one, two = _turn(rows, o, arm, c, x, y, z), _turn(rows, p, other_arm, d, u, v, w)
+        return _through(bodies, at, c != 3, x, y, z, one, d != 3, u, v, w, two)
     total = 0.0
     if c != 3 and d != 3:
         total = double_at(bodies, a) * (x * u + y * v + z * w)
