@@ -1,7 +1,7 @@
 """The contacts of one step, as all solvers take them.
 
-A contact is a plane over some vertices, n · Σ a_k x_k >= gap: of one vertex and a collider that does not move, or of
-four, a vertex and a triangle or two edges. It has a number that says which features touch, the same step after step:
+A contact is a plane over some vertices, n · Σ a_k x_k >= gap: of one vertex and a collider or rigid body, or of four, a
+vertex and a triangle or two edges. It has a number that says which features touch, the same step after step:
 whoever wants to begin with the forces of the last step finds them by it.
 """
 
@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 BITS = 31  # of the number of a feature; of two in an id, and one for which kind they are
+PARTS = ("vertices", "coefficients", "planes", "friction", "ids")  # of a list, but for motion
 OF_EDGES = np.int64(1) << 62
 
 
@@ -33,6 +34,7 @@ class ContactList:
         planes: (c, 4) float32: unit normal n, and gap (m): the contact asks n · z >= gap.
         friction: (c, 2) float32: static and kinetic coefficient.
         ids: (c,) int64: which features touch, see `feature_ids`.
+        motion: (c, 3) float32: how far what is touched carries the vertex in this step (m); None: it stands still.
     """
 
     vertices: np.ndarray
@@ -40,6 +42,7 @@ class ContactList:
     planes: np.ndarray
     friction: np.ndarray
     ids: np.ndarray
+    motion: np.ndarray | None = None
 
     @classmethod
     def none(cls, corners: int) -> ContactList:
@@ -62,10 +65,26 @@ class ContactList:
         """The second of the features that touch, (c,): the number of the collider, triangle or edge."""
         return (self.ids & ((1 << BITS) - 1)).astype(np.int32)
 
+    @property
+    def motions(self) -> np.ndarray:
+        """`motion`, also where nothing moves."""
+        return np.zeros((len(self), 3), np.float32) if self.motion is None else self.motion
+
     def ordered(self, order: np.ndarray) -> ContactList:
         """The same, or some of them, in another order."""
-        parts = (self.vertices, self.coefficients, self.planes, self.friction, self.ids)
+        parts = [self.vertices, self.coefficients, self.planes, self.friction, self.ids]
+        parts += [] if self.motion is None else [self.motion]
         return ContactList(*(np.ascontiguousarray(part[order]) for part in parts))
+
+    def joined(self, other: ContactList) -> ContactList:
+        """These and others, sorted by the vertex and then by what it touches."""
+        if not len(other):
+            return self
+        if not len(self):
+            return other
+        parts = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in PARTS]
+        both = ContactList(*parts, motion=np.concatenate([self.motions, other.motions]))
+        return both.ordered(np.argsort(both.ids, kind="stable"))
 
     def places_in(self, ids: np.ndarray) -> np.ndarray:
         """Where each contact stood in the list with these ids, -1 for those that are new."""
@@ -93,7 +112,7 @@ class Contacts:
     """What the collide stage found.
 
     Attributes:
-        colliders: vertices against colliders, sorted by vertex and then by collider.
+        colliders: vertices against colliders and rigid bodies, sorted by vertex and then by collider.
         surfaces: surfaces against surfaces, over four vertices.
         recovery: how fast gaps that were violated already are restored (m a step).
     """
@@ -104,6 +123,35 @@ class Contacts:
 
     def __len__(self) -> int:
         return len(self.colliders) + len(self.surfaces)
+
+
+@dataclass(eq=False)
+class ContactForces:
+    """What colliders and rigid bodies hold vertices with, when a solve ends: the other half of these acts on bodies.
+
+    Attributes:
+        ids: (c,) int64, see `feature_ids`.
+        points: (c, 3) where the vertices are, in m.
+        normals: (c, 3) of the contacts.
+        forces: (c, 3) on the vertices, in N.
+        stiffness: (c,) N/m: how fast the force along the normal grows as the body comes closer.
+        grip: (c,) what share of that holds across the normal: 1 where it sticks, less where it slides.
+    """
+
+    ids: np.ndarray
+    points: np.ndarray
+    normals: np.ndarray
+    forces: np.ndarray
+    stiffness: np.ndarray
+    grip: np.ndarray
+
+    def joined(self, other: ContactForces) -> ContactForces:
+        """These and others; a contact may be there twice."""
+        return ContactForces(*(np.concatenate([own, more]) for own, more in zip(_parts(self), _parts(other), strict=True)))
+
+
+def _parts(forces: ContactForces) -> tuple[np.ndarray, ...]:
+    return forces.ids, forces.points, forces.normals, forces.forces, forces.stiffness, forces.grip
 
 
 NONE = Contacts()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..mesh import Mesh
@@ -9,6 +11,7 @@ from .collider_contacts import ColliderSearch
 from .contacts import NONE, Contacts
 from .impact_zones import Guard
 from .kernels.sleep import fall_asleep
+from .moving import MovingSearch, Poses, Pushes
 from .settings import Collisions
 from .surfaces import Surfaces
 
@@ -24,9 +27,18 @@ class Detector:
         self._colliders = (
             ColliderSearch(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
         )
+        self.moving = self._moving_search(settings) if settings.bodies else None
+        self.pushes: Pushes | None = None  # what the last guard had to get out of rigid bodies
         touching = settings.itself and len(mesh.triangles) > 0
         self._surfaces = Surfaces(mesh.vertices, mesh.triangles, settings.thickness) if touching else None
+        self._still = self._met = NONE.colliders  # what the last search found, of colliders and of rigid bodies
         self._guard = Guard(mesh, settings.thickness, masses) if touching and settings.guard else None
+
+    @staticmethod
+    def _moving_search(settings: Collisions) -> MovingSearch:
+        shapes = [body.shape for body in settings.bodies]
+        friction = [settings.friction if b.soft_friction is None else b.soft_friction for b in settings.bodies]
+        return MovingSearch(shapes, np.array(friction), settings.thickness, len(settings.colliders))
 
     def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
         """Contacts of vertices that go from q to s (n, 4)."""
@@ -35,10 +47,20 @@ class Detector:
             return Contacts()
         if self._colliders is not None:
             colliders = self._colliders.find(q, s, threads)
+        self._still, self._met = colliders, NONE.colliders
+        if self.moving is not None:
+            self._met = self.moving.find(q, s, threads)
+            colliders = colliders.joined(self._met)
         if self._surfaces is not None:
             surfaces = self._surfaces.find(q, s, threads)
             surfaces.friction = np.tile(np.array(self.settings.friction, np.float32), (len(surfaces), 1))
         return Contacts(colliders, surfaces, RECOVERY * self.settings.thickness)
+
+    def follow(self, contacts: Contacts, after: Poses) -> Contacts:
+        """The contacts of the last search, with rigid bodies that end the step elsewhere than was thought."""
+        assert self.moving is not None
+        self._met = self.moving.follow(self._met, after)
+        return replace(contacts, colliders=self._still.joined(self._met))
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
         """See to it that nothing passes through a surface on the way from q to x, which is changed where it would."""
@@ -47,6 +69,9 @@ class Detector:
         stopped = 0
         if self._colliders is not None and self.settings.guard:
             stopped = self._colliders.keep_out(q, x, held, contacts.recovery)
+        if self.moving is not None and self.settings.guard:
+            self.pushes = self.moving.keep_out(q, x, held, contacts.recovery, threads)
+            stopped += len(self.pushes.vertices)
         return stopped if self._guard is None else stopped + self._guarded(q, x, contacts, held, threads)
 
     def _guarded(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
@@ -68,4 +93,4 @@ class Detector:
     def _sleep(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray) -> None:
         """What few iterations leave of the constraints would keep a heap creeping for ever [macklin2014]."""
         limit = self.settings.sleep * self.settings.thickness
-        fall_asleep(q, x, contacts.colliders.corners, contacts.surfaces.vertices, held, limit)
+        fall_asleep(q, x, self._still.corners, contacts.surfaces.vertices, held, limit)

@@ -16,7 +16,7 @@ class Collisions:
     """What a model may touch, and how: part of a `Model`, made by `Model.collide`.
 
     Attributes:
-        colliders: what does not move: Plane, Sphere, Box, Capsule, Sampled.
+        colliders: what does not move: Plane, Sphere, Box, Capsule, ConvexMesh, Sampled.
         thickness: distance that contacts keep (m).
         friction: Coulomb's coefficients, (static, kinetic).
         itself: whether the surfaces of the model touch each other: self-collision, and body against body.
@@ -24,6 +24,7 @@ class Collisions:
             that of the vertices in contact of those that sweep.
         guard: check, after the solver, that no surface has passed through another, and keep apart what would.
         sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it is.
+        bodies: rigid bodies (`vivace.Body`) that it touches, free, moved along a path, or fixed.
     """
 
     colliders: tuple[Any, ...]
@@ -33,6 +34,7 @@ class Collisions:
     stiffness: float | None = None
     guard: bool = True
     sleep: float = 0.0
+    bodies: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.colliders, (tuple, list)):

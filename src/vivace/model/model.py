@@ -17,6 +17,7 @@ from ..constraints import ConstraintGroup, Role, make_group
 from ..deprecation import renamed_property
 from ..errors import InputError
 from ..mesh import Mesh
+from ..rigid.bodies import Body
 from ..terms.term import Term, try_out
 from .materials import Material, default_material
 
@@ -172,7 +173,7 @@ class Model:
 
     def collide(
         self,
-        colliders: Collider | Iterable[Collider] = (),
+        colliders: Collider | Body | Iterable[Collider | Body] = (),
         *,
         thickness: float = 0.004,
         friction: float | tuple[float, float] = 0.3,
@@ -181,10 +182,10 @@ class Model:
         guard: bool = True,
         sleep: float = 0.0,
     ) -> Model:
-        """Let the body touch colliders, its own surface and other bodies.
+        """Let the body touch colliders, rigid bodies, its own surface and other bodies of the model.
 
         Args:
-            colliders: one, or several, of `vivace.collisions`.
+            colliders: one, or several: of `vivace.collisions`, which stand still, or `vivace.Body`, which may move.
             thickness: the distance that contacts keep (m).
             friction: Coulomb's coefficient, or (static, kinetic).
             itself: whether surfaces of the model touch each other, one body's own and those of several.
@@ -195,8 +196,11 @@ class Model:
             sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it
                 is [macklin2014], so that a heap comes to rest.
         """
-        touching = (colliders,) if callable(getattr(colliders, "distance", None)) else as_list("colliders", colliders)
-        settings = Collisions(tuple(touching), thickness, as_friction(friction), itself, stiffness, guard, sleep)
+        one = isinstance(colliders, Body) or callable(getattr(colliders, "distance", None))
+        touching = (colliders,) if one else as_list("colliders", colliders)
+        bodies = tuple(thing for thing in touching if isinstance(thing, Body))
+        still = tuple(thing for thing in touching if not isinstance(thing, Body))
+        settings = Collisions(still, thickness, as_friction(friction), itself, stiffness, guard, sleep, bodies)
         return replace(self, collisions=settings)
 
     def pin(

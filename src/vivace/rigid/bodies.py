@@ -19,6 +19,7 @@ import numpy as np
 
 from ..checks import FASTEST, HEAVIEST, LIGHTEST, ROUGHEST, as_numbers, is_number, shown
 from ..collisions.colliders import Collider, Plane
+from ..collisions.settings import as_friction
 from ..errors import InputError
 from . import rotation
 from .geometry import check_geometries, mass_properties
@@ -93,6 +94,13 @@ class Body:
     def immovable(self) -> bool:
         """Whether contacts cannot move it."""
         return self.fixed or self.path is not None
+
+    @property
+    def soft_friction(self) -> tuple[float, float] | None:
+        """Static and kinetic coefficient against soft bodies; None: what these say."""
+        if self.friction is not None:
+            return self.coefficient, self.coefficient
+        return None if self.shape.friction is None else as_friction(self.shape.friction)
 
     @property
     def coefficient(self) -> float:

@@ -37,6 +37,11 @@ class ContactPoints:
         return len(self.gaps)
 
     @property
+    def depth(self) -> float:
+        """The deepest overlap, in m."""
+        return float(max(0.0, -self.gaps.min(initial=0.0)))
+
+    @property
     def pairs(self) -> np.ndarray:
         """(K,) int64: both bodies in one number, the first in the upper half."""
         out: np.ndarray = (self.bodies[:, 0].astype(np.int64) << 32) | self.bodies[:, 1]

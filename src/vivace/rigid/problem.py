@@ -139,10 +139,14 @@ class ContactProblem:
 
     def velocities(self, impulses: np.ndarray) -> np.ndarray:
         """What impulses (K, 4) do to the bodies: w = W Jᵀ λ, (M, 6), see (3.18)."""
+        return self.accelerated(self.momenta(impulses))
+
+    def momenta(self, impulses: np.ndarray) -> np.ndarray:
+        """What impulses (K, 4) give to the bodies: Jᵀ λ, (M, 6)."""
         out = np.zeros((self.bodies, FREEDOMS))
         push = np.einsum("ksuf,ku->ksf", self.blocks(), impulses)
         np.add.at(out, self.pairs, push)
-        return self.accelerated(out)
+        return out
 
     def accelerated(self, momenta: np.ndarray) -> np.ndarray:
         """What impulses and torques (M, 6) do to the velocities of bodies, W p."""

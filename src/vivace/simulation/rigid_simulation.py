@@ -56,6 +56,32 @@ class RigidReport:
     late_ms: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class BegunSubstep:
+    """A substep before its contacts are solved.
+
+    Attributes:
+        h: its length (s).
+        turned: (M, 3, 3) rotations of the bodies.
+        free: (M, 6) velocities and spins that they would end with without contacts.
+        contacts: what they touch.
+    """
+
+    h: float
+    turned: np.ndarray
+    free: np.ndarray
+    contacts: ContactPoints
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedSubstep:
+    """A substep after that: the problem, what the solver found, and the bodies' velocities (M, 6) with it."""
+
+    problem: ContactProblem
+    solution: Solution
+    velocities: np.ndarray
+
+
 class RigidSimulation:
     """Rigid bodies in motion.
 
@@ -164,6 +190,20 @@ class RigidSimulation:
             stages[stage] += 1e3 * (now - clock)
             clock = now
 
+        begun = self.begin_substep(h)
+        end("detect")
+        found = self.solve_substep(begun, begun.free, deadline=deadline)
+        end("solve")
+        shown = found.velocities + self.apart(found, begun, h)
+        end("apart")
+        self.end_substep(begun, found, shown, h)
+        end("move")
+        return found.solution, begun.contacts.depth
+
+    # --- the parts of a substep, for this and for simulations of soft bodies among rigid ones -----------------------
+
+    def begin_substep(self, h: float) -> BegunSubstep:
+        """Where bodies would go without contacts, and what they touch there."""
         bodies = self.bodies
         follow_paths(bodies, self.starts, self.time, h)
         turned = rotation.matrices(bodies.orientations)
@@ -174,18 +214,34 @@ class RigidSimulation:
         keep = ~waiting(bodies, contacts)
         if not keep.all():
             contacts = contacts.selected(keep)
-        end("detect")
-        problem = contact_problem(bodies, turned, contacts, free, self.contact_radius, h)
-        solution = self._solve(problem, contacts, deadline)
-        new = free + problem.velocities(solution.impulses)
-        bodies.velocities[:], bodies.spins[:] = new[:, :3], new[:, 3:]
-        self._contacts, self._impulses = contacts, solution.impulses
-        end("solve")
-        new = new + self._apart(problem, contacts, new, h)
-        end("apart")
-        move(bodies, new, h)
-        end("move")
-        return solution, float(max(0.0, -contacts.gaps.min(initial=0.0)))
+        return BegunSubstep(h, turned, free, contacts)
+
+    def solve_substep(
+        self,
+        begun: BegunSubstep,
+        free: np.ndarray,
+        held: tuple[np.ndarray, np.ndarray] | None = None,
+        start: np.ndarray | None = None,
+        deadline: int | None = None,
+    ) -> SolvedSubstep:
+        """Velocities with contacts, for free velocities (M, 6).
+
+        `held`: numbers of bodies that springs hold, and their inverse inertias of 6 x 6 with these. `start`: impulses
+        to begin with; by default those that the same features had in the last substep.
+        """
+        contacts = begun.contacts
+        problem = contact_problem(self.bodies, begun.turned, contacts, free, self.contact_radius, begun.h)
+        if held is not None:
+            problem.held, problem.held_inverse = held
+        solution = self._solve(problem, self._remembered(contacts) if start is None else start, deadline)
+        return SolvedSubstep(problem, solution, free + problem.velocities(solution.impulses))
+
+    def end_substep(self, begun: BegunSubstep, found: SolvedSubstep, shown: np.ndarray, h: float) -> None:
+        """Go on with what was found; `shown`: velocities (M, 6) that lead to the new poses."""
+        new = found.velocities
+        self.bodies.velocities[:], self.bodies.spins[:] = new[:, :3], new[:, 3:]
+        self._contacts, self._impulses = begun.contacts, found.solution.impulses
+        move(self.bodies, shown, h)
 
     def _apply_forces(self, free: np.ndarray, turned: np.ndarray, h: float) -> None:
         if self.forces.any():
@@ -193,12 +249,15 @@ class RigidSimulation:
             inverse = self.bodies.inverse_inertias(turned)
             free[:, 3:] += h * np.einsum("mij,mj->mi", inverse, self.forces[:, 3:])
 
-    def _solve(self, problem: ContactProblem, contacts: ContactPoints, deadline: int | None) -> Solution:
-        """Begin with the impulses that the same features had in the last substep."""
+    def _remembered(self, contacts: ContactPoints) -> np.ndarray:
+        """The impulses that the same features had in the last substep."""
         start = np.zeros((len(contacts), 4))
         if len(self._contacts) and len(contacts):
             at = contacts.places_in(self._contacts)
             start[at >= 0] = self._impulses[at[at >= 0]]
+        return start
+
+    def _solve(self, problem: ContactProblem, start: np.ndarray, deadline: int | None) -> Solution:
         return self.solver.solve(
             problem,
             self.budget.iterations or 1000,
@@ -208,8 +267,9 @@ class RigidSimulation:
             threads=self.threads,
         )
 
-    def _apart(self, problem: ContactProblem, contacts: ContactPoints, new: np.ndarray, h: float) -> np.ndarray:
+    def apart(self, found: SolvedSubstep, begun: BegunSubstep, h: float) -> np.ndarray:
         """Velocities (M, 6) that move bodies apart in this substep, and are then forgotten: no energy comes of it."""
+        contacts, problem, new = begun.contacts, found.problem, found.velocities
         if not (contacts.gaps < -SLOP).any():
             return np.zeros_like(new)
         blocks = problem.blocks()
@@ -219,7 +279,7 @@ class RigidSimulation:
         pushing = ContactProblem(
             problem.pairs, problem.frames, problem.arms, np.column_stack([wanted, np.zeros((len(gaps), 3))]),
             np.zeros_like(problem.friction), problem.radii, problem.kinds, problem.inverse_mass,
-            problem.inverse_inertia,
+            problem.inverse_inertia, problem.held, problem.held_inverse,
         )  # fmt: skip
-        found = self.solver.solve(pushing, PUSHES, threads=self.threads)
-        return pushing.velocities(found.impulses)
+        pushed = self.solver.solve(pushing, PUSHES, threads=self.threads)
+        return pushing.velocities(pushed.impulses)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +33,7 @@ from .controls import Controls, check_substeps
 from .grabs import Grabs
 from .motion import FORMS, GUESSES, INTEGRATORS, Motion
 from .report import Report, StageClock
+from .rigid_part import RigidPart
 
 
 class Simulation(Controls):
@@ -99,6 +100,8 @@ class Simulation(Controls):
         # the substeps of a frame as one plan, and what it was made for
         self._together: tuple[tuple[object, ...], np.ndarray, SubstepsPlan | None] | None = None
         self._detector: Detector | None = None
+        self._bodies: RigidPart | None = None
+        self.rounds = 2  # how often a substep goes to and fro between soft and rigid bodies
         self._after_ns = 0  # what came after the last sweep took lately
         self._h, self._substeps = check_time_step(time_step), 1
         self._adopt(model)
@@ -139,7 +142,7 @@ class Simulation(Controls):
         self._predict()
         clock.end("predict")
 
-        contacts = NONE if self._detector is None else self._detector.find(motion.q, motion.start, self.threads)
+        contacts = self._find_contacts()
         clock.end("collide")
         if self.guess == "adaptive" and motion.moving and solver.starts_anywhere:
             motion.hold_back(contacts)
@@ -158,8 +161,14 @@ class Simulation(Controls):
                 outcome = solver.solve(motion.start, motion.constant, motion.new, deadline)
         clock.end("solve")
 
+        if self._bodies is not None and self._bodies.free:
+            contacts, outcome = self._settle_bodies(contacts, outcome, deadline)
+            clock.end("solve")
+
         solved = motion.new.copy() if motion.bdf2 is not None and self._detector is not None else motion.new
         corrected = self._keep_apart(contacts)
+        if self._bodies is not None and self._detector is not None:
+            self._bodies.end(self._detector.pushes, self.model.masses, motion.new)
         clock.end("guard")
 
         frame = motion.problem(motion.origin, self._aimed) if k == self._substeps - 1 else None
@@ -168,6 +177,34 @@ class Simulation(Controls):
         if not new:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
         return _Part(outcome, contacts, corrected, frame, phases)
+
+    def _find_contacts(self) -> Contacts:
+        """What everything touches on its way; rigid bodies go where they are expected to."""
+        if self._detector is None:
+            return NONE
+        if self._bodies is not None and self._detector.moving is not None:
+            self._detector.moving.place(*self._bodies.begin(self._length))
+        return self._detector.find(self._motion.q, self._motion.start, self.threads)
+
+    def _settle_bodies(self, contacts: Contacts, outcome: Outcome, deadline: Deadline) -> tuple[Contacts, Outcome]:
+        """Rigid bodies give way to what presses on them, and soft ones to where these are then."""
+        bodies, motion, solver, detector = self._bodies, self._motion, self.solver, self._detector
+        assert bodies is not None and detector is not None
+        for left in range(self.rounds - 1, -1, -1):
+            forces = solver.contact_forces()
+            if forces is None:
+                raise InputError(
+                    f"solver {solver.name!r} does not tell what presses on rigid bodies that are free; take 'auto'"
+                )
+            if not bodies.feel(forces) or not left:
+                break
+            contacts = detector.follow(contacts, bodies.answer())
+            again = motion.new.copy()
+            solver.set_contacts(contacts, motion.q, again)
+            last = outcome
+            outcome = solver.solve(again, motion.constant, motion.new, deadline)
+            outcome = replace(outcome, sweeps=last.sweeps + outcome.sweeps)
+        return contacts, outcome
 
     def _predict(self) -> None:
         self._motion.snap_pins(self.solver.snaps_pins)
@@ -268,13 +305,14 @@ class Simulation(Controls):
             self._accelerate()
 
         if model.collisions is None:
-            self._detector = None
+            self._detector = self._bodies = None
         elif (
             self._detector is None
             or self._detector.settings is not model.collisions
             or (before is not None and before.model.masses is not model.masses)
         ):
             self._detector = Detector(model.mesh, model.collisions, model.masses)
+            self._bodies = RigidPart(model.collisions, self._gravity, self.threads) if model.collisions.bodies else None
 
     def _keep_apart(self, contacts: Contacts) -> int:
         """Nothing has passed through anything when the step ends, however short the solver's time was."""

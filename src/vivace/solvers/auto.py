@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..backends.cpu.arguments import Phase
-from ..collisions.contacts import Contacts
+from ..collisions.contacts import ContactForces, Contacts
 from ..constraints import Role
 from ..energy.system import System
 from ..model.model import Model
@@ -160,6 +160,10 @@ class Auto(Solver):
         """Hand the contacts to the chosen solver."""
         assert self._solver is not None
         self._solver.set_contacts(contacts, previous, start)
+
+    def contact_forces(self) -> ContactForces | None:
+        """Those of the chosen solver."""
+        return None if self._solver is None else self._solver.contact_forces()
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Let the chosen solver solve; without a time limit it waits for what is made in the background."""

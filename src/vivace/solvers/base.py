@@ -18,7 +18,7 @@ import numpy as np
 
 from ..backends.cpu.arguments import Phase
 from ..checks import is_number, is_whole, read_value, shown
-from ..collisions.contacts import Contacts
+from ..collisions.contacts import ContactForces, Contacts
 from ..colouring import Colouring
 from ..deprecation import warn
 from ..energy.system import Frame, System
@@ -236,6 +236,13 @@ class Solver(ABC):
         """The contacts of the next step, which began at `previous` and whose first guess is `start` (n, 4)."""
         if len(contacts):
             raise InputError(f"solver {self.name!r} does not know contacts; see docs/collisions.md for those that do")
+
+    def contact_forces(self) -> ContactForces | None:
+        """What colliders and bodies held vertices with at the end of the last solve; None: not known.
+
+        Rigid bodies that are free need it: they are pushed back.
+        """
+        return None
 
     def remembered(self) -> dict[str, np.ndarray]:
         """What the next step needs of earlier ones to give the same bits: copies, by name. See `Simulation.state`."""

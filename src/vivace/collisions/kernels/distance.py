@@ -154,7 +154,7 @@ def _tangent(fields, k, x, y, z):
 
 
 @compiled
-def _meet_convex(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
+def meet_convex(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
     """Where the way from x to x + u comes closer than the thickness.
 
     Sphere tracing [hart1996] with longer steps: the distance to a convex body is convex along a line, so it stays above
@@ -198,7 +198,7 @@ def _meet_convex(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
 
 
 @compiled
-def _meet_samples(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
+def meet_samples(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
     """As above, for a body of any shape: steps as long as the distance allows [hart1996].
 
     A way that starts at one side of a valley may end below its floor: a plane that the end of the way satisfies is kept
@@ -271,9 +271,9 @@ def search(
                 if apart:
                     continue
                 if kind == SAMPLES:
-                    met, nx, ny, nz, offset = _meet_samples(fields, k, x, y, z, ux, uy, uz, thickness, reach, length)
+                    met, nx, ny, nz, offset = meet_samples(fields, k, x, y, z, ux, uy, uz, thickness, reach, length)
                 else:
-                    met, nx, ny, nz, offset = _meet_convex(fields, k, x, y, z, ux, uy, uz, thickness, reach, length)
+                    met, nx, ny, nz, offset = meet_convex(fields, k, x, y, z, ux, uy, uz, thickness, reach, length)
                 if met:
                     planes[c, 0], planes[c, 1], planes[c, 2], planes[c, 3] = nx, ny, nz, offset + thickness
                     vertex[c], collider[c] = i, k

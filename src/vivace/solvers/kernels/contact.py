@@ -39,10 +39,12 @@ def begin_contacts(
 
 
 @phase_kernel(items="planes")
-def begin_walls(begin, end, iteration, vertices: ints, planes: rows, before: rows, q: rows, recovery: scalar):
-    """The same for contacts with walls: z = x."""
+def begin_walls(
+    begin, end, iteration, vertices: ints, planes: rows, before: rows, motion: rows, q: rows, recovery: scalar
+):
+    """The same for contacts with walls: z = x, carried along by walls that move."""
     for c in range(begin, end):
-        x = xyz4(load4(q, at(vertices, c)))
+        x = xyz4(load4(q, at(vertices, c))) + load4(motion, c)
         plane = load4(planes, c)
         gap = min(lane4(plane, 3), dot4(xyz4(plane), x) + recovery)
         store4(planes, c, xyz4(plane) + make4(ZERO, ZERO, ZERO, gap))

@@ -42,9 +42,12 @@ class ContactPasses:
 
         self.pairs = {**arrays(pairs, (4 if corners else 1) * len(pairs)), "a": pairs.coefficients}
         self.walls = {**arrays(walls, len(walls)), "starts": walls.starts}
+        motion = np.zeros((len(walls), 4), np.float32)
+        motion[:, :3] = walls.motions
         began = {"q": previous, "recovery": recovery}
         begin = []
-        for kernel, listed, items in ((begin_contacts, self.pairs, len(pairs)), (begin_walls, self.walls, len(walls))):
+        carried = {**self.walls, "motion": motion}
+        for kernel, listed, items in ((begin_contacts, self.pairs, len(pairs)), (begin_walls, carried, len(walls))):
             if items:
                 begin.append(kernel.over(0, items, **{**kernel.select(listed), **began}))
         if begin:

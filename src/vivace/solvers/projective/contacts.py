@@ -32,7 +32,7 @@ import numpy as np
 
 from ...backends.cpu.arguments import Phase
 from ...backends.cpu.executor import Plan
-from ...collisions.contacts import ContactList, Contacts
+from ...collisions.contacts import ContactForces, ContactList, Contacts
 from ...constraints.kernels.local import gather
 from ...energy.kernels.assemble import list_corners
 from ..kernels.contact import begin_contacts
@@ -75,6 +75,9 @@ class ContactStage:
         self.rank, self.room, self.threads, self._q, self._remembers = rank, room, threads, q, remembers
         self.order = np.argsort(rank).astype(np.int32)
         self.touched = self.full = False
+        self.tells = False  # whether somebody will ask for the forces when a solve has ended
+        self._ended: tuple[ContactForces, tuple[np.ndarray, ...]] | None = None
+        self._near_ids = np.zeros(0, np.int64)
         self._graph = graph
         self._near: dict[str, np.ndarray] = {}  # all walls that are close, as `keep_out` takes them
         self._resting: dict[str, np.ndarray] = {}  # those of vertices that touch with all their neighbours
@@ -121,11 +124,16 @@ class ContactStage:
         to = self._walls
         soft = -1.0 if stiffness is None else float(stiffness)
         count = take_walls(
-            *(walls.corners, walls.planes, walls.friction, walls.ids, *self._held, self.rank, previous, start),
+            *(walls.corners, walls.planes, walls.friction, walls.motions, walls.ids, *self._held, self.rank),
+            *(previous, start),
             *(diagonal, soft, np.float32(contacts.recovery), to["vertices"], to["planes"], to["before"]),
             *(to["friction"], to["weights"], self._keys, self._places, lowered, added),
         )
-        self._near = self._listed(self.rank[walls.corners], lowered, previous[walls.corners], walls.friction)
+        carried = previous[walls.corners]
+        if walls.motion is not None:
+            carried[:, :3] += walls.motion
+        self._near = self._listed(self.rank[walls.corners], lowered, carried, walls.friction)
+        self._near_ids = walls.ids
         self._resting = self._rest(min(count, self.room), added)
         touching = count > 0 or len(pairs[0]) > 0
         if not self.touched and not touching:
@@ -174,6 +182,38 @@ class ContactStage:
         renewed = {"places": self._places, "pressing": self.pressing, "deep": self._deep, "r": r}
         return [press_walls.over(0, self.room, serial=True, **press_walls.select(self.walls), **renewed)]
 
+    def forces(self, inertia: np.ndarray) -> ContactForces | None:
+        """What walls held their vertices with when the last solve ended; None where few sweeps do not say.
+
+        `inertia`: m/h² of each vertex of the mesh, which is what it took to push it out in the end.
+        """
+        if self._ended is None:
+            return None
+        held, (ids, vertices, x) = self._ended
+        normals, moved = self._near["planes"][:, :3], self._q[vertices, :3] - x
+        alone = 1.0 / np.bincount(vertices, minlength=1)[vertices]  # a vertex may have more than one
+        pushes = (inertia[self.order[vertices]] * alone)[:, None] * moved
+        some = np.flatnonzero(moved.any(axis=1))
+        none = np.zeros(len(some))
+        pushed = ContactForces(ids[some], x[some], normals[some], pushes[some], none, none)
+        return held.joined(pushed)
+
+    def _held_with(self) -> ContactForces:
+        """The forces of the walls that took part, now."""
+        walls, count = self.walls, int(self.walls["used"][0])
+        x = self._q[walls["vertices"][:count], :3].astype(np.float64)
+        n, gap = walls["planes"][:count, :3].astype(np.float64), walls["planes"][:count, 3]
+        w, friction = walls["weights"][:count].astype(np.float64), walls["friction"].reshape(-1, 2)[:count]
+        depth = np.maximum(gap - np.einsum("ci,ci->c", n, x), 0.0)
+        u = x - walls["before"][:count, :3]
+        u -= np.einsum("ci,ci->c", n, u)[:, None] * n
+        size = np.linalg.norm(u, axis=1)
+        holds = size <= friction[:, 0] * depth
+        grip = np.where(holds, 1.0, friction[:, 1] * depth / np.maximum(size, 1e-30))
+        active = depth > 0
+        forces = w[:, None] * (depth[:, None] * n - grip[:, None] * u) * active[:, None]
+        return ContactForces(self._keys[:count].copy(), x, n, forces, w * active, grip)
+
     def is_deep(self) -> bool:
         """Whether some vertex is behind its wall by more than a little."""
         walls, count = self.walls, int(self.walls["used"][0])
@@ -200,6 +240,10 @@ class ContactStage:
     def remember(self) -> None:
         """Keep what contacts hold their vertices with: the next step begins with it."""
         count = int(self._walls["used"][0]) if self._remembers else 0
+        self._ended = None
+        if self.tells and self._remembers and self._near:
+            near = self._near["vertices"]
+            self._ended = self._held_with(), (self._near_ids, near, self._q[near, :3].astype(np.float64))
         if count:
             held = remember_walls.select(self.walls)
             Plan([remember_walls.over(0, count, forces=self._forces, **held)], 1).run()

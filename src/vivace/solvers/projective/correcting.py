@@ -18,7 +18,7 @@ import numpy as np
 
 from ...backends.cpu.arguments import Phase
 from ...backends.cpu.executor import Plan
-from ...collisions.contacts import Contacts
+from ...collisions.contacts import ContactForces, Contacts
 from ...energy.system import System
 from ...errors import InputError
 from ..base import (
@@ -243,6 +243,10 @@ class CorrectingSolver(Solver):
             self._plan_steps()
         elif changed and not self.corrector.adapt_correction(self.layout, weighed=self.weighs):
             self._plan_steps()
+
+    def contact_forces(self) -> ContactForces | None:
+        """Those of the layout's contacts."""
+        return None if self.layout is None else self.layout.contact_forces()
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Residual, correction, update, until a limit is met."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...backends.cpu.arguments import Phase
 from ...backends.cpu.executor import SMALL, Plan
-from ...collisions.contacts import Contacts
+from ...collisions.contacts import ContactForces, Contacts
 from ...constraints import ConstraintGroup
 from ...constraints.kernels.local import gather, local_pass
 from ...energy.kernels.assemble import (
@@ -111,6 +111,7 @@ class Layout:
             room, remembers = max(ROOM, n) * more_room, bool(np.isfinite(contact))
             arrays = self.rank, self.q, before, self.base
             self.contacts = ContactStage(*arrays, room, threads, remembers=remembers, graph=system.graph)
+            self.contacts.tells = bool(system.model.collisions is not None and system.model.collisions.bodies)
             self.local_phases += self.contacts.phases
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
         self._copied: dict[str, tuple[tuple[np.ndarray, ...], Plan]] = {}
@@ -168,6 +169,10 @@ class Layout:
             return False
         self.adapt(system.touched(added))
         return True
+
+    def contact_forces(self) -> ContactForces | None:
+        """What colliders and bodies held vertices with when the last solve ended."""
+        return None if self.contacts is None else self.contacts.forces(self.system.inertia)
 
     def _rows(self, springs: list[ConstraintGroup]) -> Rows:
         off, listed = self.system.off, self._springs(springs)

@@ -40,7 +40,7 @@ import numpy as np
 
 from ...backends.cpu.executor import Plan
 from ...checks import is_whole
-from ...collisions.contacts import Contacts
+from ...collisions.contacts import ContactForces, Contacts
 from ...colouring import COLOURINGS, colour
 from ...energy.system import System
 from ...errors import InputError, UnknownNameError
@@ -168,6 +168,10 @@ class NewtonMultigrid(Solver):
             changed = self.layout.set_contacts(contacts, previous, start, self.system)
         if changed:
             self.levels.load_ties(self.system)
+
+    def contact_forces(self) -> ContactForces | None:
+        """Those of the layout's contacts."""
+        return None if self.layout is None else self.layout.contact_forces()
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Hessian, some iterations of conjugate gradients, a step along what they found; until a limit is met."""

@@ -86,21 +86,24 @@ def pull_walls(
 
 @compiled
 def take_walls(
-    vertices, planes, friction, keys, old_keys, old_forces, rank, previous, start, diagonal, stiffness, recovery, to,
+    vertices, planes, friction, motions, keys, old_keys, old_forces, rank, previous, start, diagonal, stiffness,
+    recovery, to,
     to_planes, to_before, to_friction, to_weights, to_keys, to_places, lowered, added,
 ):  # fmt: skip
     """The contacts that `start` violates into the arrays of the passes, in the order given; returns how many there are.
 
     `lowered` gets the planes of all: a gap that is violated at `previous` already recovers by so many metres a step.
     `added` gets the weights, a stiffness (N/m) or, if that is negative, `diagonal` of the vertex. `old_forces`: rows
-    (T, N) of what held the contacts `old_keys` when the last step ended. Both lists of keys are sorted. `to_places`:
-    rows of `previous` and of the gap, before what was remembered.
+    (T, N) of what held the contacts `old_keys` when the last step ended. Both lists of keys are sorted. `motions`: how
+    far each contact carries its vertex in the step; a vertex that does not slip ends at `previous` and that way.
+    `to_places`: rows of this place and of the gap, before what was remembered.
     """
     count, room, old = 0, to_planes.shape[0], 0
     for c in range(len(vertices)):
         v = vertices[c]
         nx, ny, nz, gap = planes[c, 0], planes[c, 1], planes[c, 2], planes[c, 3]
-        there = nx * previous[v, 0] + ny * previous[v, 1] + nz * previous[v, 2]
+        px, py, pz = previous[v, 0] + motions[c, 0], previous[v, 1] + motions[c, 1], previous[v, 2] + motions[c, 2]
+        there = nx * px + ny * py + nz * pz
         least = min(gap, there + recovery)
         lowered[c, 0], lowered[c, 1], lowered[c, 2], lowered[c, 3] = nx, ny, nz, least
         weight = diagonal[v] if stiffness < 0 else stiffness
@@ -118,15 +121,8 @@ def take_walls(
             to[count], to_keys[count] = rank[v], keys[c]
             to_planes[count, 0], to_planes[count, 1], to_planes[count, 2] = nx, ny, nz
             to_planes[count, 3] = least + raised
-            to_places[count, 0], to_places[count, 1], to_places[count, 2] = (
-                previous[v, 0],
-                previous[v, 1],
-                previous[v, 2],
-            )
-            to_places[count, 3] = least
-            to_before[count, 0] = previous[v, 0] + tx
-            to_before[count, 1] = previous[v, 1] + ty
-            to_before[count, 2] = previous[v, 2] + tz
+            to_places[count, 0], to_places[count, 1], to_places[count, 2], to_places[count, 3] = px, py, pz, least
+            to_before[count, 0], to_before[count, 1], to_before[count, 2] = px + tx, py + ty, pz + tz
             to_friction[2 * count], to_friction[2 * count + 1] = friction[c, 0], friction[c, 1]
             to_weights[count] = weight
             added[v] += weight

@@ -1,0 +1,147 @@
+"""Which vertices meet colliders that move through a step: rigid bodies, free or on a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..backends.cpu.arguments import Phase
+from ..backends.cpu.executor import Plan
+from .colliders import Collider, encode
+from .contacts import ContactList, feature_ids
+from .kernels import moving as kernels
+from .kernels.distance import BLOCK
+
+ROOM = 2 * BLOCK  # contacts of a block of vertices, at first
+
+
+@dataclass(eq=False)
+class Poses:
+    """Where colliders are: `turns` (k, 3, 3) and `shifts` (k, 3) lead from the world to where each was made."""
+
+    turns: np.ndarray
+    shifts: np.ndarray
+
+    def rows(self) -> np.ndarray:
+        """As the kernel reads them, (12 k,)."""
+        return np.concatenate([self.turns.reshape(-1, 9), self.shifts], axis=1).ravel()
+
+
+@dataclass(eq=False)
+class Pushes:
+    """Vertices that were inside colliders, which these were, their normals (c, 3), and by how much they were moved."""
+
+    vertices: np.ndarray
+    colliders: np.ndarray
+    normals: np.ndarray
+    ways: np.ndarray
+
+
+class MovingSearch:
+    """The search for contacts with colliders that move.
+
+    Args:
+        colliders: where they were made.
+        friction: (k, 2) static and kinetic coefficients.
+        thickness: distance to keep, in m.
+        first_id: the number of the first of them among all that is touched.
+    """
+
+    def __init__(self, colliders: Sequence[Collider], friction: np.ndarray, thickness: float, first_id: int):
+        self.thickness, self._first_id = thickness, first_id
+        self._friction = np.asarray(friction, np.float32).reshape(-1, 2)
+        self._sizes, self._shape, rest, self._samples = encode(colliders)
+        # Planes have no end; a pose does not change that.
+        self._low, self._high = rest[:, :3], rest[:, 3:]
+        self._room = ROOM
+        self.place(Poses(np.tile(np.eye(3), (len(colliders), 1, 1)), np.zeros((len(colliders), 3))))
+
+    def place(self, before: Poses, after: Poses | None = None) -> None:
+        """Where the colliders are when the step begins, and where they will be when it ends."""
+        self._before, self._after = before, before if after is None else after
+        low, high = _boxes(self._low, self._high, self._before)
+        if after is not None:
+            low_after, high_after = _boxes(self._low, self._high, after)
+            low, high = np.minimum(low, low_after), np.maximum(high, high_after)
+        self._bounds = np.concatenate([low, high], axis=1)
+
+    def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> ContactList:
+        """The contacts of vertices that go from q to s, (n, 4) float32, while colliders go where `place` said."""
+        found, places = self._search(q, s, threads)
+        self._places, self._which = places, found.second - self._first_id
+        return self.follow(found, self._after)
+
+    def follow(self, found: ContactList, after: Poses) -> ContactList:
+        """The contacts of the last search with colliders that end the step elsewhere."""
+        self._after = after
+        turns, shifts = after.turns[self._which], after.shifts[self._which]
+        normals = self._places[:, :3]
+        planes = np.empty((len(found), 4), np.float32)
+        planes[:, :3] = np.einsum("cji,cj->ci", turns, normals)
+        planes[:, 3] = self._places[:, 3] - np.einsum("ci,ci->c", normals, shifts)
+        carried = np.einsum("cji,cj->ci", turns, self._places[:, 4:] - shifts)
+        before = self._before
+        began = np.einsum(
+            "cji,cj->ci", before.turns[self._which], self._places[:, 4:] - before.shifts[self._which]
+        )
+        motion = (carried - began).astype(np.float32)
+        return ContactList(found.vertices, found.coefficients, planes, found.friction, found.ids, motion)
+
+    def keep_out(self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float, threads: int) -> Pushes:
+        """Push vertices that would end inside a collider back to where they met it; what was pushed how far.
+
+        One that was inside already when the step began gets out by `recovery` (m) at most.
+        """
+        listed, places = self._search(q, x, threads)
+        which = listed.second - self._first_id
+        turns, shifts = self._after.turns[which], self._after.shifts[which]
+        n = np.einsum("cji,cj->ci", turns, places[:, :3])
+        offset = np.einsum("ci,ci->c", places[:, :3], shifts)
+        gaps = np.minimum(places[:, 3], np.einsum("ci,ci->c", places[:, :3], places[:, 4:]) + recovery) - offset
+        vertices, pushed, ways = listed.vertices[:, 0], [], []
+        depths = gaps - np.einsum("ci,ci->c", n, x[vertices, :3])
+        for c in np.flatnonzero((depths > 0) & ~held[vertices]):  # few, and a vertex may have two
+            depth = gaps[c] - n[c] @ x[vertices[c], :3]
+            if depth > 0:
+                x[vertices[c], :3] += depth * n[c]
+                pushed.append(c)
+                ways.append(depth * n[c])
+        return Pushes(vertices[pushed], which[pushed], n[pushed], np.array(ways).reshape(-1, 3))
+
+    def _search(self, q: np.ndarray, s: np.ndarray, threads: int) -> tuple[ContactList, np.ndarray]:
+        """Contacts without planes, sorted, and what the kernel tells of them: normal, offset, first place."""
+        blocks = -(-len(q) // BLOCK)
+        while True:
+            cells = blocks * self._room
+            places, counts = np.empty(kernels.PLACE * cells), np.zeros(blocks, np.int64)
+            vertex, which = np.empty(cells, np.int32), np.empty(cells, np.int32)
+            arrays = {
+                "sizes": self._sizes, "shape": self._shape, "grid": self._samples, "bounds": self._bounds,
+                "first": self._before.rows(), "last": self._after.rows(), "thickness": np.array([self.thickness]),
+                "q": q, "s": s, "places": places, "vertex": vertex, "collider": which, "counts": counts,
+            }  # fmt: skip
+            Plan([Phase(kernels.search_moving, arrays, 0, len(q), grain=BLOCK)], threads).run()
+            if counts.max(initial=0) <= self._room:
+                break
+            self._room = 2 * int(counts.max())
+        used = np.flatnonzero(np.arange(self._room) < counts[:, None])
+        ids = feature_ids(vertex[used], which[used] + self._first_id)
+        order = np.argsort(ids, kind="stable")
+        used = used[order]
+        vertices, friction = vertex[used][:, None], self._friction[which[used]]
+        none = np.zeros((len(used), 4), np.float32)
+        listed = ContactList(vertices, np.ones((len(used), 1), np.float32), none, friction, ids[order])
+        return listed, places.reshape(-1, kernels.PLACE)[used]
+
+
+def _boxes(low: np.ndarray, high: np.ndarray, poses: Poses) -> tuple[np.ndarray, np.ndarray]:
+    """Boxes around what was in other boxes before it was moved; infinite ones stay so."""
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    endless = ~np.isfinite(low).all(axis=1)
+    middle[endless], half[endless] = 0.0, 0.0
+    centre = np.einsum("kji,kj->ki", poses.turns, middle - poses.shifts)
+    reach = np.einsum("kji,kj->ki", np.abs(poses.turns), half)
+    reach[endless] = np.inf
+    return centre - reach, centre + reach

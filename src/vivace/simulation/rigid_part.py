@@ -1,0 +1,154 @@
+"""The rigid bodies among the soft ones of a simulation.
+
+A vertex has three unknowns, a rigid body six, and contacts tie them together. A substep goes back and forth between
+both, so that each sees the other give way:
+
+    soft     the solver makes its rounds with bodies that move as was thought last; contacts end with forces F
+    rigid    (M + h² K) (u' - u) = M (u_free - u) - h Σ Jᵀ F + Jᵀ λ        K = Σ Jᵀ w (n nᵀ + g (I - n nᵀ)) J
+
+K is how fast the forces of contacts grow as a body moves (w is their stiffness in the solver, g the grip of friction,
+1 where a vertex sticks), λ are the impulses between rigid bodies. Without K a light body on a heavy cloth would be
+thrown to and fro: what answers to its kick is the cloth. With K the answer is that of a body that drags the vertices
+along as they are, too slow and never too fast. The rest comes with the next round or the next substep: the momentum
+that a body has not been given yet is carried over, so that none is lost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..collisions.contacts import ContactForces
+from ..collisions.moving import Poses, Pushes
+from ..collisions.settings import Collisions
+from ..errors import InputError
+from ..rigid import rotation
+from ..rigid.bodies import Body
+from ..rigid.geometry import mass_properties
+from ..rigid.kernels.springs import add_springs
+from .rigid_simulation import BegunSubstep, RigidSimulation, SolvedSubstep
+
+
+class RigidPart:
+    """Rigid bodies that a model touches (`Model.collide`), in motion."""
+
+    def __init__(self, settings: Collisions, gravity: np.ndarray, threads: int):
+        for collider in settings.colliders:
+            try:
+                Body(collider, fixed=True)
+            except InputError:
+                raise InputError(
+                    f"rigid bodies cannot touch a {type(collider).__name__}; the hull of its mesh is ConvexMesh(mesh)"
+                ) from None
+        still = [Body(collider, fixed=True) for collider in settings.colliders]
+        self.first, self._thickness = len(still), settings.thickness
+        self.rigid = RigidSimulation(
+            [*still, *settings.bodies], gravity=gravity.tolist(), substeps=1, threads=threads
+        )
+        bodies = self.rigid.bodies
+        made = mass_properties(bodies.shapes)
+        self._made = made.positions[self.first :], made.rotations[self.first :]
+        count = len(bodies)
+        self._forces, self._springs = np.zeros((count, 6)), np.zeros((count, 6, 6))  # of the last answer
+        self._moved = np.zeros((count, 6))  # with what velocities bodies moved then
+        self._owed = np.zeros((count, 6))  # momentum that bodies have not been given yet
+        self._begun: BegunSubstep
+        self._found: SolvedSubstep
+        self._shown = np.zeros((count, 6))
+
+    @property
+    def free(self) -> bool:
+        """Whether some body is free, and has to be told what pushes it."""
+        return bool(self.rigid.bodies.movable.any())
+
+    # --- a substep ------------------------------------------------------------------------------------------------
+
+    def begin(self, h: float) -> tuple[Poses, Poses]:
+        """Where bodies are, and where they will probably be: as if the soft bodies went on as they did."""
+        self._begun = self.rigid.begin_substep(h)
+        self._inertia = self._inertias()
+        before = self._poses(self.rigid.bodies.positions, self._begun.turned)
+        self._answer(self._moved, None)
+        return before, self.after()
+
+    def after(self) -> Poses:
+        """Where bodies are when the substep ends, as far as is known."""
+        h, bodies = self._begun.h, self.rigid.bodies
+        turned = rotation.product(rotation.exponential(h * self._shown[:, 3:]), bodies.orientations)
+        matrices = rotation.matrices(rotation.normalised(turned))
+        return self._poses(bodies.positions + h * self._shown[:, :3], matrices)
+
+    def feel(self, forces: ContactForces) -> bool:
+        """Take the forces of the soft bodies' contacts; whether some act on a body that is free."""
+        bodies = self.rigid.bodies
+        self._forces[:], self._springs[:] = 0.0, 0.0
+        which = (forces.ids & ((1 << 31) - 1)).astype(np.int64)
+        mine = (which >= self.first) & bodies.movable[which]
+        if not mine.any():
+            return False
+        which = which[mine]
+        centres = bodies.positions[which] + self._begun.h * self._shown[which, :3]
+        normals = forces.normals[mine]
+        arms = forces.points[mine] - self._thickness * normals - centres
+        pushed = (which, arms, normals, -forces.forces[mine], forces.stiffness[mine], forces.grip[mine])
+        add_springs(*pushed, self._forces, self._springs)
+        return True
+
+    def answer(self) -> Poses:
+        """Bodies give way to the forces that they feel; where they end then."""
+        self._answer(self._found.velocities, self._found.solution.impulses)
+        return self.after()
+
+    def end(self, pushes: Pushes | None, masses: np.ndarray, positions: np.ndarray) -> None:
+        """Go on to the new poses.
+
+        `pushes`: what the guard had to get out of bodies, of vertices with these masses, and where they all are now;
+        what it has given to them is taken from the bodies.
+        """
+        begun, found = self._begun, self._found
+        if pushes is not None and len(pushes.vertices):
+            which = pushes.colliders + self.first
+            centres = self.rigid.bodies.positions[which] + begun.h * self._shown[which, :3]
+            arms = positions[pushes.vertices, :3] - self._thickness * pushes.normals - centres
+            momenta = -masses[pushes.vertices, None] * pushes.ways / begun.h
+            none = np.zeros(len(which))
+            add_springs(which, arms, pushes.normals, momenta, none, none, self._owed, self._springs)
+        movable = self.rigid.bodies.movable
+        given = np.einsum("mij,mj->mi", self._inertia, found.velocities - begun.free)
+        should = begun.h * self._forces + found.problem.momenta(found.solution.impulses)
+        self._owed = np.where(movable[:, None], self._owed + should - given, 0.0)
+        self._moved = found.velocities
+        self.rigid.end_substep(begun, found, self._shown, begun.h)
+        self.rigid.time += begun.h
+
+    def _answer(self, last: np.ndarray, start: np.ndarray | None) -> None:
+        """Velocities for the forces that are felt, which were found while bodies moved with `last`."""
+        begun, h, rigid = self._begun, self._begun.h, self.rigid
+        push = h * self._forces + self._owed
+        held = np.flatnonzero(self._springs.any(axis=(1, 2)))
+        free, springs = begun.free.copy(), None
+        loose = rigid.bodies.movable & push.any(axis=1)
+        loose[held] = False
+        for k in np.flatnonzero(loose):
+            free[k] += np.linalg.solve(self._inertia[k], push[k])
+        if len(held):
+            inverse = np.linalg.inv(self._inertia[held] + h**2 * self._springs[held])
+            lacks = np.einsum("hij,hj->hi", self._inertia[held], free[held] - last[held]) + push[held]
+            free[held] = last[held] + np.einsum("hij,hj->hi", inverse, lacks)
+            springs = held, inverse
+        self._found = rigid.solve_substep(begun, free, springs, start)
+        self._shown = self._found.velocities + rigid.apart(self._found, begun, h)
+
+    def _inertias(self) -> np.ndarray:
+        """(M, 6, 6) masses and moments of inertia in world axes; zero for bodies that cannot be moved."""
+        bodies, turned = self.rigid.bodies, self._begun.turned
+        out = np.zeros((len(bodies), 6, 6))
+        free = bodies.movable
+        out[free, :3, :3] = bodies.masses[free, None, None] * np.eye(3)
+        out[free, 3:, 3:] = turned[free] @ bodies.inertias[free] @ turned[free].transpose(0, 2, 1)
+        return out
+
+    def _poses(self, positions: np.ndarray, turned: np.ndarray) -> Poses:
+        """From the world to where the bodies were made."""
+        places, turns = self._made
+        back = turns @ turned[self.first :].transpose(0, 2, 1)
+        return Poses(back, places - np.einsum("kij,kj->ki", back, positions[self.first :]))
