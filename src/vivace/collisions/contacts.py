@@ -7,13 +7,13 @@ whoever wants to begin with the forces of the last step finds them by it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
 
 BITS = 31  # of the number of a feature; of two in an id, and one for which kind they are
-PARTS = ("vertices", "coefficients", "planes", "friction", "ids")  # of a list, but for motion
+PARTS = ("vertices", "coefficients", "planes", "friction", "ids")  # that every list has
 OF_EDGES = np.int64(1) << 62
 
 
@@ -35,6 +35,7 @@ class ContactList:
         friction: (c, 2) float32: static and kinetic coefficient.
         ids: (c,) int64: which features touch, see `feature_ids`.
         motion: (c, 3) float32: how far what is touched carries the vertex in this step (m); None: it stands still.
+        share: (c,) float32: of the stiffness that contacts have in projective dynamics; None: all of it.
     """
 
     vertices: np.ndarray
@@ -43,6 +44,7 @@ class ContactList:
     friction: np.ndarray
     ids: np.ndarray
     motion: np.ndarray | None = None
+    share: np.ndarray | None = None
 
     @classmethod
     def none(cls, corners: int) -> ContactList:
@@ -70,11 +72,15 @@ class ContactList:
         """`motion`, also where nothing moves."""
         return np.zeros((len(self), 3), np.float32) if self.motion is None else self.motion
 
+    @property
+    def shares(self) -> np.ndarray:
+        """`share`, also where it is the whole."""
+        return np.ones(len(self), np.float32) if self.share is None else self.share
+
     def ordered(self, order: np.ndarray) -> ContactList:
         """The same, or some of them, in another order."""
-        parts = [self.vertices, self.coefficients, self.planes, self.friction, self.ids]
-        parts += [] if self.motion is None else [self.motion]
-        return ContactList(*(np.ascontiguousarray(part[order]) for part in parts))
+        parts = [getattr(self, item.name) for item in fields(self)]
+        return ContactList(*(None if part is None else np.ascontiguousarray(part[order]) for part in parts))
 
     def joined(self, other: ContactList) -> ContactList:
         """These and others, sorted by the vertex and then by what it touches."""
@@ -83,7 +89,8 @@ class ContactList:
         if not len(self):
             return other
         parts = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in PARTS]
-        both = ContactList(*parts, motion=np.concatenate([self.motions, other.motions]))
+        motion, share = np.concatenate([self.motions, other.motions]), np.concatenate([self.shares, other.shares])
+        both = ContactList(*parts, motion, share)
         return both.ordered(np.argsort(both.ids, kind="stable"))
 
     def places_in(self, ids: np.ndarray) -> np.ndarray:

@@ -38,7 +38,8 @@ class Detector:
     def _moving_search(settings: Collisions) -> MovingSearch:
         shapes = [body.shape for body in settings.bodies]
         friction = [settings.friction if b.soft_friction is None else b.soft_friction for b in settings.bodies]
-        return MovingSearch(shapes, np.array(friction), settings.thickness, len(settings.colliders))
+        yielding = np.array([not body.immovable for body in settings.bodies])
+        return MovingSearch(shapes, np.array(friction), settings.thickness, len(settings.colliders), yielding)
 
     def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
         """Contacts of vertices that go from q to s (n, 4)."""

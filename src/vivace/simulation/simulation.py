@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
@@ -34,6 +35,9 @@ from .grabs import Grabs
 from .motion import FORMS, GUESSES, INTEGRATORS, Motion
 from .report import Report, StageClock
 from .rigid_part import RigidPart
+
+
+TURNS = 4  # how often a substep goes to and fro between soft and rigid bodies that touch
 
 
 class Simulation(Controls):
@@ -101,7 +105,6 @@ class Simulation(Controls):
         self._together: tuple[tuple[object, ...], np.ndarray, SubstepsPlan | None] | None = None
         self._detector: Detector | None = None
         self._bodies: RigidPart | None = None
-        self.rounds = 2  # how often a substep goes to and fro between soft and rigid bodies
         self._after_ns = 0  # what came after the last sweep took lately
         self._h, self._substeps = check_time_step(time_step), 1
         self._adopt(model)
@@ -147,23 +150,7 @@ class Simulation(Controls):
         if self.guess == "adaptive" and motion.moving and solver.starts_anywhere:
             motion.hold_back(contacts)
 
-        solver.set_contacts(contacts, motion.q, motion.s)
-        clock.end("colour")
-
-        share = budget.part(k, self._substeps)
-        deadline = Deadline.of(share, reserve_ns=self._after_ns, start_ns=clock.start_ns, trace=bool(self.trace))
-        if self.model.terms:
-            solver.see(motion.problem(motion.origin, self._aimed)())
-        with phase_times() as phases:
-            outcome = solver.solve(motion.start, motion.constant, motion.new, deadline)
-            if motion.bdf2 is not None and motion.bdf2.look_back():
-                self._predict()
-                outcome = solver.solve(motion.start, motion.constant, motion.new, deadline)
-        clock.end("solve")
-
-        if self._bodies is not None and self._bodies.free:
-            contacts, outcome = self._settle_bodies(contacts, outcome, deadline)
-            clock.end("solve")
+        contacts, outcome, phases = self._solve(clock, budget, k, contacts)
 
         solved = motion.new.copy() if motion.bdf2 is not None and self._detector is not None else motion.new
         corrected = self._keep_apart(contacts)
@@ -186,25 +173,50 @@ class Simulation(Controls):
             self._detector.moving.place(*self._bodies.begin(self._length))
         return self._detector.find(self._motion.q, self._motion.start, self.threads)
 
-    def _settle_bodies(self, contacts: Contacts, outcome: Outcome, deadline: Deadline) -> tuple[Contacts, Outcome]:
-        """Rigid bodies give way to what presses on them, and soft ones to where these are then."""
-        bodies, motion, solver, detector = self._bodies, self._motion, self.solver, self._detector
-        assert bodies is not None and detector is not None
-        for left in range(self.rounds - 1, -1, -1):
-            forces = solver.contact_forces()
-            if forces is None:
-                raise InputError(
-                    f"solver {solver.name!r} does not tell what presses on rigid bodies that are free; take 'auto'"
-                )
-            if not bodies.feel(forces) or not left:
-                break
-            contacts = detector.follow(contacts, bodies.answer())
-            again = motion.new.copy()
-            solver.set_contacts(contacts, motion.q, again)
-            last = outcome
-            outcome = solver.solve(again, motion.constant, motion.new, deadline)
-            outcome = replace(outcome, sweeps=last.sweeps + outcome.sweeps)
-        return contacts, outcome
+    def _solve(
+        self, clock: StageClock, budget: Budget, k: int, contacts: Contacts
+    ) -> tuple[Contacts, Outcome, dict[str, int]]:
+        """The solver's rounds; in turns with rigid bodies, if some may have to give way."""
+        motion, solver, start, at = self._motion, self.solver, self._motion.start, self._motion.s
+        pushed = self._bodies is not None and self._bodies.may_give_way(contacts.colliders.second)
+        turns = max(1, min(TURNS, budget.most_iterations // self._substeps)) if pushed else 1
+        outcomes: list[Outcome] = []
+        spent: list[dict[str, int]] = []
+        for turn in range(turns):
+            solver.set_contacts(contacts, motion.q, at)
+            clock.end("colour")
+            share = budget.part(k * turns + turn, self._substeps * turns)
+            deadline = Deadline.of(
+                share, reserve_ns=self._after_ns, start_ns=clock.start_ns, trace=bool(self.trace), turns=turns
+            )
+            if self.model.terms:
+                solver.see(motion.problem(motion.origin, self._aimed)())
+            with phase_times() as phases:
+                outcomes.append(solver.solve(start, motion.constant, motion.new, deadline))
+                if motion.bdf2 is not None and motion.bdf2.look_back():
+                    self._predict()
+                    outcomes[-1] = solver.solve(motion.start, motion.constant, motion.new, deadline)
+            spent.append(phases)
+            clock.end("solve")
+            if pushed and self._feel() and turn + 1 < turns:
+                assert self._bodies is not None and self._detector is not None
+                contacts = self._detector.follow(contacts, self._bodies.answer())
+                start = at = motion.new.copy()
+            if pushed:
+                clock.end("bodies")
+        outcome = replace(outcomes[-1], sweeps=sum(outcome.sweeps for outcome in outcomes))
+        return contacts, outcome, {name: sum(part.get(name, 0) for part in spent) for name in dict.fromkeys(chain(*spent))}
+
+    def _feel(self) -> bool:
+        """Tell rigid bodies what presses on them; whether something does."""
+        forces = self.solver.contact_forces()
+        if forces is None:
+            raise InputError(
+                f"solver {self.solver.name!r} does not tell what presses on rigid bodies that are free; "
+                'take solver="auto", or move the bodies along a path'
+            )
+        assert self._bodies is not None
+        return self._bodies.feel(forces)
 
     def _predict(self) -> None:
         self._motion.snap_pins(self.solver.snaps_pins)

@@ -102,20 +102,30 @@ class Deadline:
         budget: what was asked for; a solver may also stop at `budget.tolerance`, and then says "tolerance".
         at_ns: on the clock of time.perf_counter_ns; None for no limit.
         trace: somebody wants to know the residuals of all sweeps (`Outcome.residuals`).
+        turns: solves that a step is made of, in turns with rigid bodies: each needs so much less than one alone.
     """
 
     budget: Budget
     at_ns: int | None
     trace: bool = False
+    turns: int = 1
 
     @classmethod
-    def of(cls, budget: Budget, *, reserve_ns: int = 0, start_ns: int | None = None, trace: bool = False) -> Deadline:
+    def of(
+        cls,
+        budget: Budget,
+        *,
+        reserve_ns: int = 0,
+        start_ns: int | None = None,
+        trace: bool = False,
+        turns: int = 1,
+    ) -> Deadline:
         """Start now (or at `start_ns`), keeping `reserve_ns`, a quarter at most, for what comes after the solver."""
         if budget.ms is None:
-            return cls(budget, None, trace)
+            return cls(budget, None, trace, turns)
         start = time.perf_counter_ns() if start_ns is None else start_ns
         whole = int(budget.ms * 1e6)
-        return cls(budget, start + whole - min(reserve_ns, whole // 4), trace)
+        return cls(budget, start + whole - min(reserve_ns, whole // 4), trace, turns)
 
     def reached(self, sweeps: int, sweep_ns: int = 0) -> str:
         """The limit that ends a solve after so many sweeps, "iterations" or "time"; "" while there is room for more.

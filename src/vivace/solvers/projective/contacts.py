@@ -124,8 +124,8 @@ class ContactStage:
         to = self._walls
         soft = -1.0 if stiffness is None else float(stiffness)
         count = take_walls(
-            *(walls.corners, walls.planes, walls.friction, walls.motions, walls.ids, *self._held, self.rank),
-            *(previous, start),
+            *(walls.corners, walls.planes, walls.friction, walls.motions, walls.shares, walls.ids, *self._held),
+            *(self.rank, previous, start),
             *(diagonal, soft, np.float32(contacts.recovery), to["vertices"], to["planes"], to["before"]),
             *(to["friction"], to["weights"], self._keys, self._places, lowered, added),
         )

@@ -260,7 +260,7 @@ class CorrectingSolver(Solver):
         self.corrector.begin_correction()
         budget, convergence = deadline.budget, self._convergence
         plan = self._watched_plan if convergence.begin(deadline, self.layout.resolution) else self._plan
-        sweeps = plan.run(budget.most_iterations, deadline.at_ns, least=self.least_iterations)
+        sweeps = plan.run(budget.most_iterations, deadline.at_ns, least=-(-self.least_iterations // deadline.turns))
         if deadline.at_ns is not None:
             sweeps += self._press_on(plan, sweeps)
         done = convergence.satisfied

@@ -86,14 +86,15 @@ def pull_walls(
 
 @compiled
 def take_walls(
-    vertices, planes, friction, motions, keys, old_keys, old_forces, rank, previous, start, diagonal, stiffness,
-    recovery, to,
+    vertices, planes, friction, motions, shares, keys, old_keys, old_forces, rank, previous, start, diagonal,
+    stiffness, recovery, to,
     to_planes, to_before, to_friction, to_weights, to_keys, to_places, lowered, added,
 ):  # fmt: skip
     """The contacts that `start` violates into the arrays of the passes, in the order given; returns how many there are.
 
     `lowered` gets the planes of all: a gap that is violated at `previous` already recovers by so many metres a step.
-    `added` gets the weights, a stiffness (N/m) or, if that is negative, `diagonal` of the vertex. `old_forces`: rows
+    `added` gets the weights, a stiffness (N/m) or, if that is negative, `diagonal` of the vertex, of which a contact may
+    have a share. `old_forces`: rows
     (T, N) of what held the contacts `old_keys` when the last step ended. Both lists of keys are sorted. `motions`: how
     far each contact carries its vertex in the step; a vertex that does not slip ends at `previous` and that way.
     `to_places`: rows of this place and of the gap, before what was remembered.
@@ -106,7 +107,7 @@ def take_walls(
         there = nx * px + ny * py + nz * pz
         least = min(gap, there + recovery)
         lowered[c, 0], lowered[c, 1], lowered[c, 2], lowered[c, 3] = nx, ny, nz, least
-        weight = diagonal[v] if stiffness < 0 else stiffness
+        weight = shares[c] * (diagonal[v] if stiffness < 0 else stiffness)
         raised, tx, ty, tz = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
         while old < len(old_keys) and old_keys[old] < keys[c]:
             old += 1
