@@ -141,6 +141,8 @@ class ContactForces:
         points: (c, 3) where the vertices are, in m.
         normals: (c, 3) of the contacts.
         forces: (c, 3) on the vertices, in N.
+        renewed: (c, 3) what these become in another solve, if neither side moves: what is still too close is held with
+            more and more force.
         stiffness: (c,) N/m: how fast the force along the normal grows as the body comes closer.
         grip: (c,) what share of that holds across the normal: 1 where it sticks, less where it slides.
     """
@@ -149,6 +151,7 @@ class ContactForces:
     points: np.ndarray
     normals: np.ndarray
     forces: np.ndarray
+    renewed: np.ndarray
     stiffness: np.ndarray
     grip: np.ndarray
 
@@ -158,7 +161,7 @@ class ContactForces:
 
 
 def _parts(forces: ContactForces) -> tuple[np.ndarray, ...]:
-    return forces.ids, forces.points, forces.normals, forces.forces, forces.stiffness, forces.grip
+    return tuple(getattr(forces, item.name) for item in fields(forces))
 
 
 NONE = Contacts()

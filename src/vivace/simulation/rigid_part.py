@@ -48,7 +48,8 @@ class RigidPart:
         made = mass_properties(bodies.shapes)
         self._made = made.positions[self.first :], made.rotations[self.first :]
         count = len(bodies)
-        self._forces, self._springs = np.zeros((count, 6)), np.zeros((count, 6, 6))  # of the last answer
+        self._forces, self._springs = np.zeros((count, 6)), np.zeros((count, 6, 6))  # of contacts, when last felt
+        self._renewed = np.zeros((count, 6))  # what these forces would become
         self._moved = np.zeros((count, 6))  # with what velocities bodies moved then
         self._owed = np.zeros((count, 6))  # momentum that bodies have not been given yet
         self._begun: BegunSubstep
@@ -66,7 +67,7 @@ class RigidPart:
         self._begun = self.rigid.begin_substep(h)
         self._inertia = self._inertias()
         before = self._poses(self.rigid.bodies.positions, self._begun.turned)
-        self._answer(self._moved, None)
+        self._answer(self._forces, self._moved, None)
         self._forces, self._springs = np.zeros_like(self._forces), np.zeros_like(self._springs)
         return before, self.after()
 
@@ -80,7 +81,7 @@ class RigidPart:
     def feel(self, forces: ContactForces) -> bool:
         """Take the forces of the soft bodies' contacts; whether some act on a body that is free."""
         bodies = self.rigid.bodies
-        self._forces[:], self._springs[:] = 0.0, 0.0
+        self._forces[:], self._renewed[:], self._springs[:] = 0.0, 0.0, 0.0
         which = (forces.ids & ((1 << 31) - 1)).astype(np.int64)
         mine = (which >= self.first) & bodies.movable[which]
         if not mine.any():
@@ -89,13 +90,14 @@ class RigidPart:
         centres = bodies.positions[which] + self._begun.h * self._shown[which, :3]
         normals = forces.normals[mine]
         arms = forces.points[mine] - self._thickness * normals - centres
-        pushed = (which, arms, normals, -forces.forces[mine], forces.stiffness[mine], forces.grip[mine])
-        add_springs(*pushed, self._forces, self._springs)
+        w, grip = forces.stiffness[mine], forces.grip[mine]
+        add_springs(which, arms, normals, -forces.forces[mine], np.zeros(len(w)), grip, self._forces, self._springs)
+        add_springs(which, arms, normals, -forces.renewed[mine], w, grip, self._renewed, self._springs)
         return True
 
     def answer(self) -> Poses:
         """Bodies give way to the forces that they feel; where they end then."""
-        self._answer(self._found.velocities, self._found.solution.impulses)
+        self._answer(self._renewed, self._found.velocities, self._found.solution.impulses)
         return self.after()
 
     def end(self, pushes: Pushes | None, masses: np.ndarray, positions: np.ndarray) -> None:
@@ -109,9 +111,10 @@ class RigidPart:
             which = pushes.colliders + self.first
             centres = self.rigid.bodies.positions[which] + begun.h * self._shown[which, :3]
             arms = positions[pushes.vertices, :3] - self._thickness * pushes.normals - centres
-            momenta = -masses[pushes.vertices, None] * pushes.ways / begun.h
+            resisting = masses[pushes.vertices] / begun.h**2
+            momenta = -begun.h * resisting[:, None] * pushes.ways
             none = np.zeros(len(which))
-            add_springs(which, arms, pushes.normals, momenta, none, none, self._owed, self._springs)
+            add_springs(which, arms, pushes.normals, momenta, resisting, none, self._owed, self._springs)
         movable = self.rigid.bodies.movable
         given = np.einsum("mij,mj->mi", self._inertia, found.velocities - begun.free)
         should = begun.h * self._forces + found.problem.momenta(found.solution.impulses)
@@ -120,10 +123,10 @@ class RigidPart:
         self.rigid.end_substep(begun, found, self._shown, begun.h)
         self.rigid.time += begun.h
 
-    def _answer(self, last: np.ndarray, start: np.ndarray | None) -> None:
-        """Velocities for the forces that are felt, which were found while bodies moved with `last`."""
+    def _answer(self, forces: np.ndarray, last: np.ndarray, start: np.ndarray | None) -> None:
+        """Velocities for forces (M, 6) that were found while bodies moved with `last`."""
         begun, h, rigid = self._begun, self._begun.h, self.rigid
-        push = h * self._forces + self._owed
+        push = h * forces + self._owed
         held = np.flatnonzero(self._springs.any(axis=(1, 2)))
         free, springs = begun.free.copy(), None
         loose = rigid.bodies.movable & push.any(axis=1)

@@ -192,10 +192,10 @@ class ContactStage:
         held, (ids, vertices, x) = self._ended
         normals, moved = self._near["planes"][:, :3], self._q[vertices, :3] - x
         alone = 1.0 / np.bincount(vertices, minlength=1)[vertices]  # a vertex may have more than one
-        pushes = (inertia[self.order[vertices]] * alone)[:, None] * moved
+        resisting = inertia[self.order[vertices]] * alone
         some = np.flatnonzero(moved.any(axis=1))
-        none = np.zeros(len(some))
-        pushed = ContactForces(ids[some], x[some], normals[some], pushes[some], none, none)
+        pushes, none = (resisting[:, None] * moved)[some], np.zeros(len(some))
+        pushed = ContactForces(ids[some], x[some], normals[some], pushes, pushes, resisting[some], none)
         return held.joined(pushed)
 
     def _held_with(self) -> ContactForces:
@@ -212,7 +212,15 @@ class ContactStage:
         grip = np.where(holds, 1.0, friction[:, 1] * depth / np.maximum(size, 1e-30))
         active = depth > 0
         forces = w[:, None] * (depth[:, None] * n - grip[:, None] * u) * active[:, None]
-        return ContactForces(self._keys[:count].copy(), x, n, forces, w * active, grip)
+        places = self._places[:count].astype(np.float64)
+        slip = x - places[:, :3]
+        slip -= np.einsum("ci,ci->c", n, slip)[:, None] * n
+        more = np.maximum(depth + places[:, 3] - np.einsum("ci,ci->c", n, x), 0.0)  # along the normal, in m
+        across = grip[:, None] * u + np.where(holds, 1.0, 0.0)[:, None] * slip
+        size, most = np.linalg.norm(across, axis=1), friction[:, 1] * more
+        across *= np.minimum(1.0, most / np.maximum(size, 1e-30))[:, None]
+        renewed = w[:, None] * (more[:, None] * n - across) * active[:, None]
+        return ContactForces(self._keys[:count].copy(), x, n, forces, renewed, w * active, grip)
 
     def is_deep(self) -> bool:
         """Whether some vertex is behind its wall by more than a little."""
