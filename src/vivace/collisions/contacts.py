@@ -79,8 +79,9 @@ class ContactList:
 
     def ordered(self, order: np.ndarray) -> ContactList:
         """The same, or some of them, in another order."""
-        parts = [getattr(self, item.name) for item in fields(self)]
-        return ContactList(*(None if part is None else np.ascontiguousarray(part[order]) for part in parts))
+        parts = [np.ascontiguousarray(getattr(self, name)[order]) for name in PARTS]
+        more = (None if part is None else np.ascontiguousarray(part[order]) for part in (self.motion, self.share))
+        return ContactList(*parts, *more)
 
     def joined(self, other: ContactList) -> ContactList:
         """These and others, sorted by the vertex and then by what it touches."""
@@ -88,9 +89,8 @@ class ContactList:
             return self
         if not len(self):
             return other
-        parts = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in PARTS]
-        motion, share = np.concatenate([self.motions, other.motions]), np.concatenate([self.shares, other.shares])
-        both = ContactList(*parts, motion, share)
+        parts = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in (*PARTS, "motions", "shares")]
+        both = ContactList(*parts)
         return both.ordered(np.argsort(both.ids, kind="stable"))
 
     def places_in(self, ids: np.ndarray) -> np.ndarray:
@@ -157,7 +157,9 @@ class ContactForces:
 
     def joined(self, other: ContactForces) -> ContactForces:
         """These and others; a contact may be there twice."""
-        return ContactForces(*(np.concatenate([own, more]) for own, more in zip(_parts(self), _parts(other), strict=True)))
+        return ContactForces(
+            *(np.concatenate([own, more]) for own, more in zip(_parts(self), _parts(other), strict=True))
+        )
 
 
 def _parts(forces: ContactForces) -> tuple[np.ndarray, ...]:

@@ -14,9 +14,9 @@ from .contacts import ContactList, feature_ids
 from .kernels import moving as kernels
 from .kernels.distance import BLOCK
 
-# Contacts with bodies that give way are softer: soft and rigid bodies are solved in turn, and the one must not hold fast
-# what the other should move. A turn leaves w ÷ (w + S) of what is wrong, S >= m/h² what a vertex resists with: at
-# 300 m/h² next to nothing changes, at ten it is gone after some turns. What a contact cannot hold then is remembered.
+# Contacts with bodies that give way are softer: soft and rigid bodies are solved in turns, and the one must not hold
+# fast what the other should move. A turn leaves w ÷ (w + S) of what is wrong, S >= m/h² what a vertex resists with: at
+# 300 m/h² next to nothing changes, at ten it is gone after some turns. Forces that are remembered do the rest.
 YIELDING = 1 / 30
 ROOM = 2 * BLOCK  # contacts of a block of vertices, at first
 
@@ -41,6 +41,10 @@ class Pushes:
     colliders: np.ndarray
     normals: np.ndarray
     ways: np.ndarray
+
+    def selected(self, which: np.ndarray) -> Pushes:
+        """Some of them."""
+        return Pushes(self.vertices[which], self.colliders[which], self.normals[which], self.ways[which])
 
 
 class MovingSearch:
@@ -96,9 +100,7 @@ class MovingSearch:
         planes[:, 3] = self._places[:, 3] - np.einsum("ci,ci->c", normals, shifts)
         carried = np.einsum("cji,cj->ci", turns, self._places[:, 4:] - shifts)
         before = self._before
-        began = np.einsum(
-            "cji,cj->ci", before.turns[self._which], self._places[:, 4:] - before.shifts[self._which]
-        )
+        began = np.einsum("cji,cj->ci", before.turns[self._which], self._places[:, 4:] - before.shifts[self._which])
         motion = (carried - began).astype(np.float32)
         shares = self._shares[self._which]
         return ContactList(found.vertices, found.coefficients, planes, found.friction, found.ids, motion, shares)

@@ -229,7 +229,10 @@ class Surfaces:
         parts = dict(zip(("grid", "pairs", "contacts"), (1e3 * np.diff(clock)).tolist(), strict=True))
         pairs, tested = (int(sum(c[k::8].sum() for c in self._counts)) for k in (1, 0))
         friction = np.zeros((len(ids), 2), np.float32)
-        return SurfaceContacts(vertices, coefficients, planes, friction, ids, first, pairs, tested, parts)
+        return SurfaceContacts(
+            vertices, coefficients, planes, friction, ids, vertex_triangle=first, pairs=pairs, tested=tested,
+            stages_ms=parts,
+        )  # fmt: skip
 
     def _take(self, q: np.ndarray, s: np.ndarray) -> None:
         for name, given, own in (("q", q, self._q), ("s", s, self._s)):

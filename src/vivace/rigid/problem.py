@@ -153,7 +153,7 @@ class ContactProblem:
         out = np.empty_like(momenta)
         out[:, :3] = self.inverse_mass[:, None] * momenta[:, :3]
         out[:, 3:] = np.einsum("mij,mj->mi", self.inverse_inertia, momenta[:, 3:])
-        if self.held is not None:
+        if self.held is not None and self.held_inverse is not None:
             out[self.held] = np.einsum("hij,hj->hi", self.held_inverse, momenta[self.held])
         return out
 

@@ -1,6 +1,6 @@
 """Named, parameterised scenes, shared by tests, benchmarks and the command line."""
 
-from . import cloths, heaps, papers, rigid, solids
+from . import cloths, heaps, papers, rigid, solids, together
 from .files import from_mesh, load_scene
 from .rigid_scene import RigidScene
 from .scene import SCENES, Scene, is_rigid, make_scene, parameters_of, soft, summary_of
@@ -21,4 +21,5 @@ __all__ = [
     "soft",
     "solids",
     "summary_of",
+    "together",
 ]

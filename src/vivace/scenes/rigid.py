@@ -236,11 +236,11 @@ def pour(n: int = 60, size: float = 0.1, density: float = 500.0, friction: float
         layer, place = divmod(k, 9)
         row, column = divmod(place, 3)
         spot = 2.5 * size * np.array([column - 1, layer + 1.0, row - 1]) + rng.uniform(-0.3, 0.3, 3) * size
-        bodies.append(Body(_thing(k % 4, spot, half, rng), density, friction=friction))
+        bodies.append(Body(thing(k % 4, spot, half, rng), density, friction=friction))
     return RigidScene("pour", bodies, frames=240, view=(0.5, 0.7, 1.0))
 
 
-def _thing(kind: int, spot: np.ndarray, half: float, rng: np.random.Generator) -> Box | Sphere | Capsule | ConvexMesh:
+def thing(kind: int, spot: np.ndarray, half: float, rng: np.random.Generator) -> Box | Sphere | Capsule | ConvexMesh:
     """A box, a ball, a rod or a stone, turned at random."""
     x, y, z = spot.tolist()
     turn = rng.uniform(-math.pi, math.pi, 3) / math.sqrt(3)

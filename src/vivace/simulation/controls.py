@@ -18,6 +18,7 @@ from ..model import Model
 from ..solvers import Budget, Solver, as_budget, make_solver
 from .grabs import Grabs, chosen
 from .motion import Motion, as_points, as_rows
+from .rigid_part import RigidPart
 from .state import State
 
 MOST_SUBSTEPS = 1000
@@ -39,6 +40,7 @@ class Controls(ABC):
     _grabs: Grabs
     _forces: np.ndarray
     _gravity: np.ndarray
+    bodies: RigidPart | None
     _wind: np.ndarray
     _last_targets: tuple[np.ndarray, np.ndarray] | None
     _asked_substeps: int | str
@@ -70,6 +72,7 @@ class Controls(ABC):
         pinned, targets = self._last_targets or (self.model.pinned[:0], np.zeros((0, 3)))
         motion, grabs = self._motion, self._grabs
         memory = {**motion.memory(), **{f"solver.{name}": a for name, a in self._solver.remembered().items()}}
+        memory |= {} if self.bodies is None else self.bodies.memory()
         return State(
             *(motion.q[:, :3].copy(), motion.v[:, :3].copy(), self._forces.copy(), self._gravity.copy(), self.wind),
             *(self.model.pinned.copy(), grabs.targets.copy(), np.array(grabs.grabbed, np.int64), grabs.homes),
@@ -103,6 +106,8 @@ class Controls(ABC):
         self._solver.forget()
         motion.restart()
         motion.recall(value.memory)
+        if self.bodies is not None:
+            self.bodies.recall(value.memory)
         if value.solver == self._solver.name:
             own = {name[7:]: array for name, array in value.memory.items() if name.startswith("solver.")}
             self._solver.recall(own)
@@ -212,6 +217,8 @@ class Controls(ABC):
         gravity = as_numbers("gravity", value, (3,), most=STRONGEST, unit="m/s²").copy()
         pulled(self._model, gravity, self._forces, self._h)
         self._gravity = gravity
+        if self.bodies is not None:
+            self.bodies.rigid.gravity = gravity
         self._accelerate()
 
     @property

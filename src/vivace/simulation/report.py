@@ -26,6 +26,25 @@ STAGES = ("predict", "collide", "colour", "solve", "guard", "update")
 
 
 @dataclass(frozen=True, eq=False)
+class BodiesReport:
+    """What a step did to the rigid bodies of a model.
+
+    Attributes:
+        positions: (B, 3) of their centres of mass, in m.
+        orientations: (B, 4) unit quaternions, the scalar first.
+        contacts: between rigid bodies.
+        depth: the deepest overlap of two of them, in m.
+        kinetic_energy: of those that are free, in J.
+    """
+
+    positions: np.ndarray
+    orientations: np.ndarray
+    contacts: int
+    depth: float
+    kinetic_energy: float
+
+
+@dataclass(frozen=True, eq=False)
 class Report:
     """What a step did.
 
@@ -44,6 +63,7 @@ class Report:
         note: what the solver had to do out of the ordinary; "" when nothing.
         substeps: equal parts that the step was made of; residual, energy, errors and contacts are those of the last
             part.
+        bodies: of the model's rigid bodies; None if it has none.
         energy: ε of the step at the result (J), computed when first asked for.
         gradient: norm of ∇ε there (N), likewise; float32 positions leave about 1e-7 m x stiffness of it.
     """
@@ -65,6 +85,7 @@ class Report:
     substeps: int = 1
     budget_ms: float | None = None
     phases: Mapping[str, float] = field(default_factory=dict)
+    bodies: BodiesReport | None = None
 
     stuck = renamed_property("Report.stuck", "corrected")
 

@@ -17,21 +17,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..collisions.colliders import Collider
 from ..collisions.contacts import ContactForces
 from ..collisions.moving import Poses, Pushes
 from ..collisions.settings import Collisions
 from ..errors import InputError
 from ..rigid import rotation
 from ..rigid.bodies import Body
+from ..rigid.contacts import ContactPoints
 from ..rigid.geometry import mass_properties
 from ..rigid.kernels.springs import add_springs
+from .report import BodiesReport
 from .rigid_simulation import BegunSubstep, RigidSimulation, SolvedSubstep
+
+MOVING = ("positions", "orientations", "velocities", "spins")  # of bodies
+CARRIED = ("forces", "springs", "moved", "owed")  # of what soft bodies do to them
 
 
 class RigidPart:
     """Rigid bodies that a model touches (`Model.collide`), in motion."""
 
     def __init__(self, settings: Collisions, gravity: np.ndarray, threads: int):
+        self._made_of = settings.colliders, settings.bodies
         for collider in settings.colliders:
             try:
                 Body(collider, fixed=True)
@@ -41,9 +48,7 @@ class RigidPart:
                 ) from None
         still = [Body(collider, fixed=True) for collider in settings.colliders]
         self.first, self._thickness = len(still), settings.thickness
-        self.rigid = RigidSimulation(
-            [*still, *settings.bodies], gravity=gravity.tolist(), substeps=1, threads=threads
-        )
+        self.rigid = RigidSimulation([*still, *settings.bodies], gravity=gravity.tolist(), substeps=1, threads=threads)
         bodies = self.rigid.bodies
         made = mass_properties(bodies.shapes)
         self._made = made.positions[self.first :], made.rotations[self.first :]
@@ -56,11 +61,93 @@ class RigidPart:
         self._found: SolvedSubstep
         self._shown = np.zeros((count, 6))
 
+    # --- what a user reads ------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.rigid.bodies) - self.first
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rigid bodies among soft ones>"
+
+    @property
+    def positions(self) -> np.ndarray:
+        """(B, 3) centres of mass of the model's bodies, in the order of `Model.collide`, in m; a copy."""
+        return self.rigid.positions[self.first :]
+
+    @property
+    def orientations(self) -> np.ndarray:
+        """(B, 4) unit quaternions, the scalar first; a copy."""
+        return self.rigid.orientations[self.first :]
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """(B, 3) in m/s; a copy."""
+        return self.rigid.velocities[self.first :]
+
+    @property
+    def spins(self) -> np.ndarray:
+        """(B, 3) angular velocities, in rad/s; a copy."""
+        return self.rigid.spins[self.first :]
+
+    @property
+    def shapes(self) -> list[Collider]:
+        """Their geometries, where they were made."""
+        return self.rigid.bodies.shapes[self.first :]
+
+    @property
+    def masses(self) -> np.ndarray:
+        """(B,) in kg; infinite for bodies that contacts do not move."""
+        return self.rigid.bodies.masses[self.first :].copy()
+
+    @property
+    def forces(self) -> np.ndarray:
+        """(B, 6) forces (N) and torques (N m) on them beside gravity and contacts; write into it to change them."""
+        return self.rigid.forces[self.first :]
+
+    @property
+    def free(self) -> bool:
+        """Whether one of them is pushed by what it touches."""
+        return bool(self.rigid.bodies.movable.any())
+
+    def are(self, settings: Collisions) -> bool:
+        """Whether these are the bodies and colliders of a model's settings."""
+        return self._made_of == (settings.colliders, settings.bodies) and self._thickness == settings.thickness
+
+    def report(self) -> BodiesReport:
+        """What the last step did to them."""
+        begun = self._begun.contacts
+        kinetic = self.rigid.bodies.kinetic_energy()
+        return BodiesReport(self.positions, self.orientations, len(begun), begun.depth, kinetic)
+
+    # --- what is carried from step to step --------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """All that the next step needs of earlier ones: copies, by name."""
+        bodies, contacts = self.rigid.bodies, self.rigid.contacts
+        own = {name: getattr(bodies, name) for name in MOVING} | {name: getattr(self, f"_{name}") for name in CARRIED}
+        own |= {f"contacts.{name}": array for name, array in vars(contacts).items()}
+        own |= {"impulses": self.rigid.impulses, "time": np.array(self.rigid.time), "loads": self.rigid.forces}
+        return {f"bodies.{name}": np.array(array) for name, array in own.items()}
+
+    def recall(self, memory: dict[str, np.ndarray]) -> None:
+        """Go on with what `memory` gave."""
+        own = {name[7:]: array for name, array in memory.items() if name.startswith("bodies.")}
+        count = len(self.rigid.bodies)
+        if own.get("positions", np.zeros((0, 3))).shape != (count, 3):
+            raise InputError(f"the state has no poses of the {count} rigid bodies and colliders of this simulation")
+        for name in MOVING:
+            getattr(self.rigid.bodies, name)[:] = own[name]
+        for name in CARRIED:
+            setattr(self, f"_{name}", own[name].copy())
+        parts = {name[9:]: array.copy() for name, array in own.items() if name.startswith("contacts.")}
+        self.rigid.contacts, self.rigid.impulses = ContactPoints(**parts), own["impulses"].copy()
+        self.rigid.time, self.rigid.forces = float(own["time"]), own["loads"].copy()
+
+    # --- a substep --------------------------------------------------------------------------------------------------
+
     def may_give_way(self, touched: np.ndarray) -> bool:
         """Whether contacts with these, (c,) numbers of colliders and bodies, may push a body that is free."""
         return bool(self.rigid.bodies.movable[touched].any())
-
-    # --- a substep ------------------------------------------------------------------------------------------------
 
     def begin(self, h: float) -> tuple[Poses, Poses]:
         """Where bodies are, and where they will probably be: as if the soft bodies went on as they did."""
@@ -107,6 +194,8 @@ class RigidPart:
         what it has given to them is taken from the bodies.
         """
         begun, found = self._begun, self._found
+        if pushes is not None:
+            pushes = pushes.selected(self.rigid.bodies.movable[pushes.colliders + self.first])
         if pushes is not None and len(pushes.vertices):
             which = pushes.colliders + self.first
             centres = self.rigid.bodies.positions[which] + begun.h * self._shown[which, :3]

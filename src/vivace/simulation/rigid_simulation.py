@@ -129,7 +129,7 @@ class RigidSimulation:
         self.starts = {
             k: (self.bodies.positions[k].copy(), self.bodies.orientations[k].copy()) for k in self.bodies.paths
         }
-        self._contacts, self._impulses = ContactPoints.none(), np.zeros((0, 4))
+        self.contacts, self.impulses = ContactPoints.none(), np.zeros((0, 4))
         self.forces = np.zeros((len(self.bodies), 6))  # N and N m, held until they are changed
 
     def __repr__(self) -> str:
@@ -177,7 +177,7 @@ class RigidSimulation:
         if self.budget.ms is not None:
             late = max(0.0, (time.perf_counter_ns() - begin) / 1e6 - self.budget.ms)
         return RigidReport(
-            self.frames, self._contacts, iterations, residual, tries, colours, depth, self.bodies.kinetic_energy(),
+            self.frames, self.contacts, iterations, residual, tries, colours, depth, self.bodies.kinetic_energy(),
             stages, late,
         )  # fmt: skip
 
@@ -240,7 +240,7 @@ class RigidSimulation:
         """Go on with what was found; `shown`: velocities (M, 6) that lead to the new poses."""
         new = found.velocities
         self.bodies.velocities[:], self.bodies.spins[:] = new[:, :3], new[:, 3:]
-        self._contacts, self._impulses = begun.contacts, found.solution.impulses
+        self.contacts, self.impulses = begun.contacts, found.solution.impulses
         move(self.bodies, shown, h)
 
     def _apply_forces(self, free: np.ndarray, turned: np.ndarray, h: float) -> None:
@@ -252,9 +252,9 @@ class RigidSimulation:
     def _remembered(self, contacts: ContactPoints) -> np.ndarray:
         """The impulses that the same features had in the last substep."""
         start = np.zeros((len(contacts), 4))
-        if len(self._contacts) and len(contacts):
-            at = contacts.places_in(self._contacts)
-            start[at >= 0] = self._impulses[at[at >= 0]]
+        if len(self.contacts) and len(contacts):
+            at = contacts.places_in(self.contacts)
+            start[at >= 0] = self.impulses[at[at >= 0]]
         return start
 
     def _solve(self, problem: ContactProblem, start: np.ndarray, deadline: int | None) -> Solution:

@@ -36,7 +36,6 @@ from .motion import FORMS, GUESSES, INTEGRATORS, Motion
 from .report import Report, StageClock
 from .rigid_part import RigidPart
 
-
 TURNS = 4  # how often a substep goes to and fro between soft and rigid bodies that touch
 
 
@@ -104,7 +103,7 @@ class Simulation(Controls):
         # the substeps of a frame as one plan, and what it was made for
         self._together: tuple[tuple[object, ...], np.ndarray, SubstepsPlan | None] | None = None
         self._detector: Detector | None = None
-        self._bodies: RigidPart | None = None
+        self.bodies: RigidPart | None = None
         self._after_ns = 0  # what came after the last sweep took lately
         self._h, self._substeps = check_time_step(time_step), 1
         self._adopt(model)
@@ -154,8 +153,8 @@ class Simulation(Controls):
 
         solved = motion.new.copy() if motion.bdf2 is not None and self._detector is not None else motion.new
         corrected = self._keep_apart(contacts)
-        if self._bodies is not None and self._detector is not None:
-            self._bodies.end(self._detector.pushes, self.model.masses, motion.new)
+        if self.bodies is not None and self._detector is not None:
+            self.bodies.end(self._detector.pushes, self.model.masses, motion.new)
         clock.end("guard")
 
         frame = motion.problem(motion.origin, self._aimed) if k == self._substeps - 1 else None
@@ -169,8 +168,8 @@ class Simulation(Controls):
         """What everything touches on its way; rigid bodies go where they are expected to."""
         if self._detector is None:
             return NONE
-        if self._bodies is not None and self._detector.moving is not None:
-            self._detector.moving.place(*self._bodies.begin(self._length))
+        if self.bodies is not None and self._detector.moving is not None:
+            self._detector.moving.place(*self.bodies.begin(self._length))
         return self._detector.find(self._motion.q, self._motion.start, self.threads)
 
     def _solve(
@@ -178,7 +177,7 @@ class Simulation(Controls):
     ) -> tuple[Contacts, Outcome, dict[str, int]]:
         """The solver's rounds; in turns with rigid bodies, if some may have to give way."""
         motion, solver, start, at = self._motion, self.solver, self._motion.start, self._motion.s
-        pushed = self._bodies is not None and self._bodies.may_give_way(contacts.colliders.second)
+        pushed = self.bodies is not None and self.bodies.may_give_way(contacts.colliders.second)
         turns = max(1, min(TURNS, budget.most_iterations // self._substeps)) if pushed else 1
         outcomes: list[Outcome] = []
         spent: list[dict[str, int]] = []
@@ -199,24 +198,23 @@ class Simulation(Controls):
             spent.append(phases)
             clock.end("solve")
             if pushed and self._feel() and turn + 1 < turns:
-                assert self._bodies is not None and self._detector is not None
-                contacts = self._detector.follow(contacts, self._bodies.answer())
+                assert self.bodies is not None
+                assert self._detector is not None
+                contacts = self._detector.follow(contacts, self.bodies.answer())
                 start = at = motion.new.copy()
             if pushed:
                 clock.end("bodies")
         outcome = replace(outcomes[-1], sweeps=sum(outcome.sweeps for outcome in outcomes))
-        return contacts, outcome, {name: sum(part.get(name, 0) for part in spent) for name in dict.fromkeys(chain(*spent))}
+        return (
+            contacts,
+            outcome,
+            {name: sum(part.get(name, 0) for part in spent) for name in dict.fromkeys(chain(*spent))},
+        )
 
     def _feel(self) -> bool:
         """Tell rigid bodies what presses on them; whether something does."""
         forces = self.solver.contact_forces()
-        if forces is None:
-            raise InputError(
-                f"solver {self.solver.name!r} does not tell what presses on rigid bodies that are free; "
-                'take solver="auto", or move the bodies along a path'
-            )
-        assert self._bodies is not None
-        return self._bodies.feel(forces)
+        return forces is not None and self.bodies is not None and self.bodies.feel(forces)
 
     def _predict(self) -> None:
         self._motion.snap_pins(self.solver.snaps_pins)
@@ -273,6 +271,7 @@ class Simulation(Controls):
             substeps=self._substeps,
             budget_ms=budget.ms,
             phases=_added([part.phases for part in parts]),
+            bodies=None if self.bodies is None else self.bodies.report(),
         )
 
     def prepare(self, *, wait: bool = False) -> bool:
@@ -284,6 +283,11 @@ class Simulation(Controls):
         if new:
             self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
             _ = self.model.pin_stiffness  # so that a first grab finds it
+            if self.bodies is not None and self.bodies.free and not self.solver.pushes_bodies:
+                raise InputError(
+                    f"solver {self.solver.name!r} does not tell what presses on rigid bodies that are free; "
+                    'take solver="auto", or give the bodies a path'
+                )
         if wait:
             self.solver.wait()
         return new
@@ -303,6 +307,8 @@ class Simulation(Controls):
         if model.terms and self._motion.bdf2 is not None:
             name = type(model.terms[0]).__name__
             raise InputError(f'integrator="bdf2" cannot balance the energy of the term {name}; take integrator="euler"')
+        if model.collisions is not None and model.collisions.bodies and self._motion.bdf2 is not None:
+            raise InputError('integrator="bdf2" does not know rigid bodies; take integrator="euler"')
         self._substeps = self._wanted_substeps(model)
         motion = self._motion
         reach = 1.0 if motion.bdf2 is None else motion.bdf2.reach
@@ -317,14 +323,16 @@ class Simulation(Controls):
             self._accelerate()
 
         if model.collisions is None:
-            self._detector = self._bodies = None
+            self._detector = self.bodies = None
         elif (
             self._detector is None
             or self._detector.settings is not model.collisions
             or (before is not None and before.model.masses is not model.masses)
         ):
             self._detector = Detector(model.mesh, model.collisions, model.masses)
-            self._bodies = RigidPart(model.collisions, self._gravity, self.threads) if model.collisions.bodies else None
+            if self.bodies is None or not self.bodies.are(model.collisions):
+                some = bool(model.collisions.bodies)
+                self.bodies = RigidPart(model.collisions, self._gravity, self.threads) if some else None
 
     def _keep_apart(self, contacts: Contacts) -> int:
         """Nothing has passed through anything when the step ends, however short the solver's time was."""

@@ -6,7 +6,8 @@ far from it, and because less has to turn at once. A body of tetrahedra through 
 small regions that a lattice is too coarse for, and projecting it twice a round costs more than the lattice brings:
 there it is `lbfgs(multigrid)`, two iterations a substep.
 
-What may touch something is walked in steps of 1/60 s at most, with four rounds at least in each, however late.
+What may touch something is walked in steps of 1/60 s at most, with four rounds at least in each, however late; among
+rigid bodies that are free, of 1/120 s.
 
 A small model says how long a round takes; its coefficients were measured (`benchmarks/motion.py` prints iterations and
 milliseconds) and stand here, so that the choice, and with it the result, is the same on every run and every machine.
@@ -51,6 +52,7 @@ SPENT = 0.95  # share of a budget that is planned for
 ROUNDS = 2  # wanted of each substep
 SHORTEST = 0.004  # s: substeps below this no longer pay
 LONGEST = 1 / 60  # s: of what may touch; in longer steps what is dragged goes through edges before it is stopped
+LONGEST_PUSHING = 1 / 120  # s: of what pushes rigid bodies; in longer steps light ones are thrown off heavy ones
 
 
 def round_ms(model: Model) -> float:
@@ -106,7 +108,9 @@ class Auto(Solver):
         if model.collisions is not None:  # finding contacts takes as long as some rounds
             if budget.ms is None and budget.iterations is None:
                 return 1
-            return max(1, min(math.ceil(h / LONGEST - 0.01), budget.most_iterations // LEAST_ROUNDS))
+            pushing = any(not body.immovable for body in model.collisions.bodies)
+            longest = LONGEST_PUSHING if pushing else LONGEST
+            return max(1, min(math.ceil(h / longest - 0.01), budget.most_iterations // LEAST_ROUNDS))
         most = max(1, round(h / SHORTEST))
         if budget.ms is not None:
             most = min(most, int(SPENT * budget.ms / (ROUNDS * self._round_ms(model))))
@@ -128,6 +132,7 @@ class Auto(Solver):
         self._solver = make_solver(("lattice" if "cells" in options else "lbfgs", options))
         self.snaps_pins = self._solver.snaps_pins
         self._solver.prepare(system, threads=threads, seed=seed)
+        self.pushes_bodies = self._solver.pushes_bodies
         self.system, self.colouring = system, self._solver.colouring
 
     def adapt(self, system: System) -> bool:

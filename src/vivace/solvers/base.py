@@ -200,6 +200,7 @@ class Solver(ABC):
     starts_anywhere: bool = True  # whether the first guess may be another than the prediction
     wrappers: ClassVar[Mapping[str, type[Solver]]] = {}  # what accelerates it in its own way, by the accelerator's name
     takes_terms: ClassVar[bool] = False  # whether it minimises energy terms of a model's own (`Model.add`)
+    pushes_bodies: bool = False  # whether `contact_forces` tells what presses on rigid bodies that are free
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -248,10 +249,7 @@ class Solver(ABC):
             raise InputError(f"solver {self.name!r} does not know contacts; see docs/collisions.md for those that do")
 
     def contact_forces(self) -> ContactForces | None:
-        """What colliders and bodies held vertices with at the end of the last solve; None: not known.
-
-        Rigid bodies that are free need it: they are pushed back.
-        """
+        """What colliders and bodies held vertices with at the end of the last solve; None: not known."""
         return None
 
     def remembered(self) -> dict[str, np.ndarray]:

@@ -1,9 +1,9 @@
 """Vertices against colliders that move through a step, each from one pose to another.
 
-A collider stays where it was made, and the way of a vertex is seen from it: from where the vertex is before the first
-pose to where it is before the last one. A pose is twelve numbers, a rotation (row major) and a shift, that lead from the
-world to the collider's own place. Planes come back in that place (float64): as the end of the step is guessed anew, they
-move with the collider.
+A collider stays where it was made, and the way of a vertex is seen from it: from where the vertex is in the first pose
+to where it is in the last one. A pose is twelve numbers, a rotation (row major) and a shift, that lead from the world
+to the collider's own place. Planes come back in that place (float64): as the end of a step is guessed anew, they move
+with the collider.
 """
 
 from __future__ import annotations
@@ -25,8 +25,14 @@ def _brought(poses, o, x, y, z):
     """A point of the world as a collider sees it."""
     return (
         double_at(poses, o) * x + double_at(poses, o + 1) * y + double_at(poses, o + 2) * z + double_at(poses, o + 9),
-        double_at(poses, o + 3) * x + double_at(poses, o + 4) * y + double_at(poses, o + 5) * z + double_at(poses, o + 10),
-        double_at(poses, o + 6) * x + double_at(poses, o + 7) * y + double_at(poses, o + 8) * z + double_at(poses, o + 11),
+        double_at(poses, o + 3) * x
+        + double_at(poses, o + 4) * y
+        + double_at(poses, o + 5) * z
+        + double_at(poses, o + 10),
+        double_at(poses, o + 6) * x
+        + double_at(poses, o + 7) * y
+        + double_at(poses, o + 8) * z
+        + double_at(poses, o + 11),
     )
 
 
@@ -64,7 +70,9 @@ def search_moving(
                 continue
             kind = long_at(sizes[0], SIZES * k)
             for i in range(start, stop):
-                apart = (min(q[i, 0], s[i, 0]) - far > at(bounds, b + 3)) | (max(q[i, 0], s[i, 0]) + far < at(bounds, b))
+                apart = (min(q[i, 0], s[i, 0]) - far > at(bounds, b + 3)) | (
+                    max(q[i, 0], s[i, 0]) + far < at(bounds, b)
+                )
                 apart |= (min(q[i, 1], s[i, 1]) - far > at(bounds, b + 4)) | (
                     max(q[i, 1], s[i, 1]) + far < at(bounds, b + 1)
                 )

@@ -72,7 +72,7 @@ class ContactStage:
         remembers: bool,
         graph: tuple[np.ndarray, np.ndarray],
     ):
-        self.rank, self.room, self.threads, self._q, self._remembers = rank, room, threads, q, remembers
+        self.rank, self.room, self.threads, self._q, self.remembers = rank, room, threads, q, remembers
         self.order = np.argsort(rank).astype(np.int32)
         self.touched = self.full = False
         self.tells = False  # whether somebody will ask for the forces when a solve has ended
@@ -177,7 +177,7 @@ class ContactStage:
 
     def press(self, r: np.ndarray) -> list[Phase]:
         """Renew the forces of walls, if they do not hold, and with them the residual r."""
-        if not self._remembers:
+        if not self.remembers:
             return []
         renewed = {"places": self._places, "pressing": self.pressing, "deep": self._deep, "r": r}
         return [press_walls.over(0, self.room, serial=True, **press_walls.select(self.walls), **renewed)]
@@ -247,9 +247,9 @@ class ContactStage:
 
     def remember(self) -> None:
         """Keep what contacts hold their vertices with: the next step begins with it."""
-        count = int(self._walls["used"][0]) if self._remembers else 0
+        count = int(self._walls["used"][0]) if self.remembers else 0
         self._ended = None
-        if self.tells and self._remembers and self._near:
+        if self.tells and self.remembers and self._near:
             near = self._near["vertices"]
             self._ended = self._held_with(), (self._near_ids, near, self._q[near, :3].astype(np.float64))
         if count:
@@ -276,7 +276,7 @@ class ContactStage:
 
     def _rest(self, count: int, added: np.ndarray) -> dict[str, np.ndarray]:
         """The contacts of vertices whose neighbours all touch too; none where forces are remembered."""
-        if self._remembers or not count:
+        if self.remembers or not count:
             return {}
         walls = self._walls
         some = surrounded(walls["vertices"][:count], self.order, *self._graph, added)
@@ -287,7 +287,7 @@ class ContactStage:
         self, vertices: np.ndarray, planes: np.ndarray, before: np.ndarray, friction: np.ndarray
     ) -> dict[str, np.ndarray]:
         """As `keep_out` takes them. Where forces are remembered friction is among these, and none comes on top."""
-        rough = np.zeros(friction.size, np.float32) if self._remembers else friction.ravel()
+        rough = np.zeros(friction.size, np.float32) if self.remembers else friction.ravel()
         return {"vertices": vertices, "planes": planes, "before": before, "friction": rough}
 
     @staticmethod

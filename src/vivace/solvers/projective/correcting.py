@@ -244,6 +244,11 @@ class CorrectingSolver(Solver):
         elif changed and not self.corrector.adapt_correction(self.layout, weighed=self.weighs):
             self._plan_steps()
 
+    @property
+    def pushes_bodies(self) -> bool:  # type: ignore[override]
+        """Where contacts remember their forces."""
+        return self.layout is not None and self.layout.contacts is not None and self.layout.contacts.remembers
+
     def contact_forces(self) -> ContactForces | None:
         """Those of the layout's contacts."""
         return None if self.layout is None else self.layout.contact_forces()

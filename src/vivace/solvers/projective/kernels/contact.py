@@ -87,17 +87,15 @@ def pull_walls(
 @compiled
 def take_walls(
     vertices, planes, friction, motions, shares, keys, old_keys, old_forces, rank, previous, start, diagonal,
-    stiffness, recovery, to,
-    to_planes, to_before, to_friction, to_weights, to_keys, to_places, lowered, added,
+    stiffness, recovery, to, to_planes, to_before, to_friction, to_weights, to_keys, to_places, lowered, added,
 ):  # fmt: skip
     """The contacts that `start` violates into the arrays of the passes, in the order given; returns how many there are.
 
     `lowered` gets the planes of all: a gap that is violated at `previous` already recovers by so many metres a step.
-    `added` gets the weights, a stiffness (N/m) or, if that is negative, `diagonal` of the vertex, of which a contact may
-    have a share. `old_forces`: rows
-    (T, N) of what held the contacts `old_keys` when the last step ended. Both lists of keys are sorted. `motions`: how
-    far each contact carries its vertex in the step; a vertex that does not slip ends at `previous` and that way.
-    `to_places`: rows of this place and of the gap, before what was remembered.
+    `added` gets the weights, a stiffness (N/m) or, if that is negative, `diagonal` of the vertex, and of that the share
+    that a contact has. `old_forces`: rows (T, N) of what held the contacts `old_keys` when the last step ended. Both
+    lists of keys are sorted. `motions`: how far each contact carries its vertex in the step; a vertex that does not
+    slip ends at `previous` and that way. `to_places`: rows of this place and of the gap, before what was remembered.
     """
     count, room, old = 0, to_planes.shape[0], 0
     for c in range(len(vertices)):

@@ -6,7 +6,7 @@ many contacts a body has.
 A contact is a row of 24 numbers: n 0-2, s 3-5, arms 6-8 and 9-11, b 12-15, r-factors of normal, tangents and spin
 16-18, coefficients of friction along s and t and of spin 19-21, contact radius 22, kind of friction set 23. The blocks
 of 4 x 6 and 6 x 4 that the thesis stores would be 96. A body is a row of 8: inverse mass, inverse inertia (xx, xy, xz,
-yy, yz, zz), and zero, or where in the same array its inverse inertia of 6 x 6 begins, if springs hold it; its velocities
+yy, yz, zz), and zero, or where in the same array its inverse inertia of 6 x 6 begins, if springs hold it. Velocities
 have a row of 8, too: a cache line.
 """
 
