@@ -27,7 +27,7 @@ class Detector:
         self._colliders = (
             ColliderSearch(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
         )
-        self.moving = self._moving_search(settings) if settings.bodies else None
+        self.moving = self._moving_search(settings, masses) if settings.bodies else None
         self.pushes: Pushes | None = None  # what the last guard had to get out of rigid bodies
         touching = settings.itself and len(mesh.triangles) > 0
         self._surfaces = Surfaces(mesh.vertices, mesh.triangles, settings.thickness) if touching else None
@@ -35,11 +35,11 @@ class Detector:
         self._guard = Guard(mesh, settings.thickness, masses) if touching and settings.guard else None
 
     @staticmethod
-    def _moving_search(settings: Collisions) -> MovingSearch:
+    def _moving_search(settings: Collisions, masses: np.ndarray) -> MovingSearch:
         shapes = [body.shape for body in settings.bodies]
         friction = [settings.friction if b.soft_friction is None else b.soft_friction for b in settings.bodies]
-        yielding = np.array([not body.immovable for body in settings.bodies])
-        return MovingSearch(shapes, np.array(friction), settings.thickness, len(settings.colliders), yielding)
+        own = np.array([body.weight for body in settings.bodies])
+        return MovingSearch(shapes, np.array(friction), settings.thickness, len(settings.colliders), own, masses)
 
     def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
         """Contacts of vertices that go from q to s (n, 4)."""

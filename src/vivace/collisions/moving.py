@@ -14,10 +14,13 @@ from .contacts import ContactList, feature_ids
 from .kernels import moving as kernels
 from .kernels.distance import BLOCK
 
-# Contacts with bodies that give way are softer: soft and rigid bodies are solved in turns, and the one must not hold
-# fast what the other should move. A turn leaves w ÷ (w + S) of what is wrong, S >= m/h² what a vertex resists with: at
-# 300 m/h² next to nothing changes, at ten it is gone after some turns. Forces that are remembered do the rest.
-YIELDING = 1 / 30
+# Contacts with bodies that give way may be softer than those with walls: soft and rigid bodies are solved in turns, and
+# the one must not hold fast what the other should move. With n contacts of stiffness w a turn leaves w ÷ (w + S) times
+# n w ÷ (n w + M/h²) of what is wrong, S >= m/h² what a vertex resists with. So a light body, of a mass M of some ten
+# vertices that it touches, has soft ones, and a heavy one as stiff ones as it can stop with: w = M ÷ (n h²), between
+# ten and 300 m/h². Forces that are remembered do the rest.
+STIFFEST = 300.0  # m/h², what contacts have by default
+SOFTEST = 1 / 30  # of that
 ROOM = 2 * BLOCK  # contacts of a block of vertices, at first
 
 
@@ -55,7 +58,8 @@ class MovingSearch:
         friction: (k, 2) static and kinetic coefficients.
         thickness: distance to keep, in m.
         first_id: the number of the first of them among all that is touched.
-        gives_way: (k,) bool, which of them contacts can move.
+        masses: (k,) in kg, infinite for those that contacts cannot move.
+        vertex_masses: (n,) in kg.
     """
 
     def __init__(
@@ -64,10 +68,11 @@ class MovingSearch:
         friction: np.ndarray,
         thickness: float,
         first_id: int,
-        gives_way: np.ndarray,
+        masses: np.ndarray,
+        vertex_masses: np.ndarray,
     ):
         self.thickness, self._first_id = thickness, first_id
-        self._shares = np.where(gives_way, YIELDING, 1.0).astype(np.float32)
+        self._masses, self._vertex_masses = masses, vertex_masses
         self._friction = np.asarray(friction, np.float32).reshape(-1, 2)
         self._sizes, self._shape, rest, self._samples = encode(colliders)
         # Planes have no end; a pose does not change that.
@@ -88,6 +93,9 @@ class MovingSearch:
         """The contacts of vertices that go from q to s, (n, 4) float32, while colliders go where `place` said."""
         found, places = self._search(q, s, threads)
         self._places, self._which = places, found.second - self._first_id
+        each = self._masses / np.maximum(np.bincount(self._which, minlength=len(self._masses)), 1)
+        shares = each[self._which] / (STIFFEST * self._vertex_masses[found.vertices[:, 0]])
+        found.share = np.clip(shares, SOFTEST, 1.0).astype(np.float32)
         return self.follow(found, self._after)
 
     def follow(self, found: ContactList, after: Poses) -> ContactList:
@@ -102,8 +110,7 @@ class MovingSearch:
         before = self._before
         began = np.einsum("cji,cj->ci", before.turns[self._which], self._places[:, 4:] - before.shifts[self._which])
         motion = (carried - began).astype(np.float32)
-        shares = self._shares[self._which]
-        return ContactList(found.vertices, found.coefficients, planes, found.friction, found.ids, motion, shares)
+        return ContactList(found.vertices, found.coefficients, planes, found.friction, found.ids, motion, found.share)
 
     def keep_out(self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float, threads: int) -> Pushes:
         """Push vertices that would end inside a collider back to where they met it; what was pushed how far.

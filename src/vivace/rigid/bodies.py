@@ -96,6 +96,14 @@ class Body:
         return self.fixed or self.path is not None
 
     @property
+    def weight(self) -> float:
+        """Its mass in kg; infinite if contacts cannot move it."""
+        if self.immovable:
+            return float("inf")
+        volume = float(mass_properties([self.shape]).volumes[0])
+        return self.density * volume if self.mass is None else float(self.mass)
+
+    @property
     def soft_friction(self) -> tuple[float, float] | None:
         """Static and kinetic coefficient against soft bodies; None: what these say."""
         if self.friction is not None:
