@@ -7,6 +7,7 @@ from typing import ClassVar, NoReturn
 
 import numpy as np
 
+from ..checks import LARGEST
 from ..collisions.colliders import Box, Plane, Sphere
 from ..errors import InputError, VivaceError
 from ..rigid import rotation
@@ -85,7 +86,7 @@ class RunningRigidScene(Running[RigidSimulation]):
         name = name_of(sim.solver)
         self.choices, self.names = contact_solver_choices(name), [name]
         size = max(float(np.ptp(self.mesh.start, axis=0).max()), 1e-3)
-        self._far = float(np.abs(self.mesh.start).max()) + FAR * size
+        self._far = min(float(np.abs(self.mesh.start).max()) + FAR * size, 0.9 * LARGEST)
         self.time = 0.0
         if budget_ms is not None:
             sim.budget = Budget(ms=budget_ms)
