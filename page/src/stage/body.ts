@@ -31,6 +31,7 @@ export class Body {
   readonly box = new Box3();
   /** Null for wires. */
   readonly triangles: Uint32Array | null;
+  readonly uneven: boolean;
   readonly #position: BufferAttribute;
   readonly #normal: BufferAttribute | null = null;
   readonly #tint: BufferAttribute;
@@ -49,6 +50,7 @@ export class Body {
 
   constructor(message: Message<SceneData>) {
     const count = message.header.vertices;
+    this.uneven = message.header.bodies === "rigid";
     this.positions = new Float32Array(3 * count);
     this.#position = changing(this.positions, 3);
     this.#tint = new BufferAttribute(new Uint8Array(4 * count), 4, true);

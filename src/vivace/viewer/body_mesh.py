@@ -23,7 +23,7 @@ from .packing import pack
 
 MOST_TRIANGLES = 40_000  # of round bodies together: a few hundred balls have about two hundred each
 FINEST = 4  # steps along a quarter of a circle
-ROOM = 0.15  # around the bodies, times their size: they will be thrown
+ROOM = 0.2  # around the bodies, times their size: they will be thrown
 SPREAD = 16.0  # times the size at the start: farther apart, positions are sent with 32 bits
 
 
@@ -131,7 +131,7 @@ class RigidBackdrop:
         standing = [body.shape for body in scene.bodies if body.fixed]
         scenery = Scenery.of(standing, low, high) if standing else None
         room = ROOM * self._size if len({*mesh.owner.tolist()}) > 1 else self._size
-        low, high = low - room * np.array([1.0, 0.0, 1.0]), high + room
+        low, high = low - room * np.array([1.0, 0.0, 1.0]), high + room * np.array([1.0, 0.3, 1.0])
         low, high = scenery.frame(low, high) if scenery else (low, high)
         camera = Camera.framing(low, high, direction=scene.view)
         none = np.zeros((0, 3))
