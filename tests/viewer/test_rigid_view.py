@@ -10,7 +10,7 @@ from vivace.collisions import Plane
 from vivace.errors import InputError, UnknownNameError
 from vivace.rigid import rotation
 from vivace.rigid.bodies import Body
-from vivace.scenes import SCENES, RigidScene, is_rigid, make_scene
+from vivace.scenes import SCENES, RigidScene, is_rigid, load_scene, make_scene
 from vivace.solvers.rigid import CONTACT_SOLVERS
 from vivace.viewer import Target
 from vivace.viewer import messages as m
@@ -21,6 +21,8 @@ from vivace.viewer.packing import unpack
 from vivace.viewer.recordings import Recording, frame_of
 from vivace.viewer.running import Lost
 from vivace.viewer.running_rigid import RunningRigidScene
+from vivace.viewer.server import _scene_file
+from vivace.viewer.session import Session
 from vivace.viewer.snapshot import Snapshot
 from vivace.viewer.starting import run_scene
 
@@ -317,3 +319,13 @@ def test_a_pointer_of_a_client_moves_a_box():
         told.tell(m.Run("reset"))
         told.settle()
         assert told.notices() == []
+
+
+def test_a_scene_is_saved_with_its_settings(tmp_path):
+    session = Session(Target("dominoes", {"n": 3}), solver="coloured", threads=1)
+    session.running_scene.set_iterations(9)
+    session.running_scene.set_gravity(3.0)
+    (tmp_path / "saved.toml").write_text(_scene_file(session), encoding="utf-8")
+    scene = load_scene(tmp_path / "saved.toml")
+    assert (scene.solver, scene.budget.iterations, list(scene.gravity)) == ("coloured", 9, [0.0, -3.0, 0.0])
+    assert len(scene.bodies) == 4

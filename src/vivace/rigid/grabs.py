@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import LARGEST, as_numbers, is_whole, shown
+from ..checks import LARGEST, as_list, as_numbers, is_whole, shown
 from ..errors import InputError
 from .bodies import Bodies
 from .rotation import matrices
@@ -98,7 +98,7 @@ class BodyGrabs:
 
     def release(self, grabs: int | Iterable[int] | None = None) -> None:
         """Let go of one grab, of several, or of all; bodies keep the velocities they have."""
-        given = self.held if grabs is None else tuple(grabs) if isinstance(grabs, Iterable) else (grabs,)
+        given = self.held if grabs is None else as_list("grabs", grabs) if isinstance(grabs, Iterable) else [grabs]
         for grab in given:
             self._known(grab)
         for grab in given:
