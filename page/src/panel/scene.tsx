@@ -85,7 +85,7 @@ function Iterations({ told }: { told: number }) {
       max={most}
       step={1}
       text={(value) => [fixed(value, 0), ""]}
-      hint="Stacks need about as many as they have bodies, twice over."
+      hint="With few of them, what is stacked sinks into each other."
       ask={(value) => change("iterations", value)}
     />
   );
