@@ -120,6 +120,13 @@ def simulation(**options):
     return Simulation(MODEL, **{"solver": "vivace", "budget": Budget(iterations=1), "threads": 1, **options})
 
 
+def ball():
+    """A rigid one that is held."""
+    sim = vivace.RigidSimulation([vivace.Body(collisions.Sphere((0.0, 1.0, 0.0), 0.1))], threads=1)
+    sim.grab(0, (0.0, 1.0, 0.0))
+    return sim
+
+
 def set_of(name):
     def change(value):
         sim = simulation()
@@ -184,6 +191,12 @@ CALLS = {
     "sim.apply_forces": (lambda forces: simulation().apply_forces(forces), {"forces": np.zeros((16, 3))}),
     "sim.grab": (lambda what, target=None: simulation().grab(what, target), {"what": 5, "target": (0, 0, 0)}),
     "sim.release": (lambda what: simulation().release(what), {"what": 5}),
+    "rigid.grab": (
+        lambda body, point, target=None: ball().grab(body, point, target),
+        {"body": 0, "point": (0, 1, 0), "target": (0, 2, 0)},
+    ),
+    "rigid.move_grab": (lambda grab, target: ball().move_grab(grab, target), {"grab": 1, "target": (0, 2, 0)}),
+    "rigid.release": (lambda grab: ball().release(grab), {"grab": 1}),
     "make_solver": (make_solver, {"what": "vivace"}),
     "solver option": (lambda option: make_solver(("vivace", {"omega": option})), {"option": 1.0}),
     "solver options": (lambda options: make_solver(("vivace", options)), {"options": {}}),

@@ -8,6 +8,10 @@ export type RecordingFormat = "mp4" | "gif" | "npz";
 
 export const RECORDING_FORMAT: readonly RecordingFormat[] = ["mp4", "gif", "npz"];
 
+export type BodyKind = "soft" | "rigid";
+
+export const BODY_KIND: readonly BodyKind[] = ["soft", "rigid"];
+
 /** Hold `vertex` of the scene at `target`; `pointer` tells fingers apart, `order` counts the page's pulls. */
 export interface Grab {
   type: "grab";
@@ -16,6 +20,8 @@ export interface Grab {
   target: number[];
   scene: number;
   order: number;
+  corners?: number[] | null;
+  weights?: number[] | null;
 }
 
 /** Move what `pointer` holds to `target`. */
@@ -40,6 +46,7 @@ export interface Change {
   compare?: string | null;
   relaxation?: number | null;
   budget_ms?: number | null;
+  iterations?: number | null;
   stiffness?: number | null;
   time_step?: number | null;
   gravity?: number | null;
@@ -89,6 +96,7 @@ export interface Settings {
   compare: string;
   relaxation: number | null;
   budget_ms: number;
+  iterations: number | null;
   stiffness: number;
   time_step: number;
   gravity: number;
@@ -119,6 +127,7 @@ export interface Hello {
   version: string;
   client: string;
   solvers: SolverChoice[];
+  contact_solvers: SolverChoice[];
   scenes: SceneChoice[];
 }
 
@@ -126,6 +135,7 @@ export interface Hello {
 export interface State {
   type: "state";
   scene: string;
+  bodies: BodyKind;
   settings: Settings;
   busy: string;
   recording: boolean;
@@ -168,6 +178,7 @@ export interface SceneData {
   scene: number;
   name: string;
   summary: string;
+  bodies: BodyKind;
   vertices: number;
   camera: CameraView;
   ground: number | null;
@@ -195,6 +206,8 @@ export interface ViewData {
   values: number[];
   unit: string;
   held: number[];
+  held_points: number[][];
+  depth: number | null;
 }
 
 /** A frame. */
@@ -218,6 +231,7 @@ export type ToPage = Hello | State | Notice | Download;
 export const RANGES = {
   relaxation: [0.05, 1.99],
   budget_ms: [1, 33],
+  iterations: [1, 300],
   stiffness: [0.01, 100],
   time_step: [0.004166666666666667, 0.06666666666666667],
   gravity: [-20, 20],

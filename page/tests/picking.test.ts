@@ -5,7 +5,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { PerspectiveCamera, Ray, Vector3 } from "three";
 
 import type { Viewport } from "../src/stage/layout";
-import { Picker, rayThrough, type Hit } from "../src/stage/picking";
+import { Picker, placeOf, rayThrough, type Hit } from "../src/stage/picking";
 import { FakeClock } from "./clock";
 
 const FOV = 40;
@@ -156,4 +156,23 @@ test("of several the nearest in pixels is taken, not the nearest in metres", () 
 
 test("a vertex behind the camera is not meant", () => {
   assert.equal(pick(new Picker(null, [new Float32Array([0, 0, 6])]), MIDDLE), null);
+});
+
+test("a soft body is held at the vertex, whole", () => {
+  const hit = pick(new Picker(ONE, [SLOPE]), down(1, 0.5));
+  assert.deepEqual(hit?.grip, { corners: [0, 0, 0], weights: [1, 0, 0] });
+});
+
+test("a rigid body is held at the point itself, which stays the same point when the body moves", () => {
+  const hit = pick(new Picker(ONE, [SLOPE], { exact: true }), down(1, 0.5));
+  assert(hit);
+  near(placeOf(hit.grip, SLOPE), [1, 0.5, 1 + 1 / 2 + 0.5 / 4]);
+  // Turned by a right angle about z, (x, y) to (-y, x), and lifted by ten.
+  const moved = SLOPE.map((_, k) => (k % 3 === 0 ? -SLOPE[k + 1] : k % 3 === 1 ? SLOPE[k - 1] : SLOPE[k] + 10));
+  near(placeOf(hit.grip, moved), [-0.5, 1, 11 + 1 / 2 + 0.5 / 4]);
+});
+
+test("what nobody can move is left to the camera", () => {
+  const immovable = new Uint32Array([0, 1, 2]);
+  assert.equal(pick(new Picker(ONE, [SLOPE], { exact: true, immovable }), down(1, 0.5)), null);
 });

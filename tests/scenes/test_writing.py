@@ -16,6 +16,21 @@ def again(tmp_path, scene, **changes):
     return load_scene(path)
 
 
+def test_a_scene_of_rigid_bodies(tmp_path):
+    scene = load_scene("box-stack", n=2)
+    changes = {"budget": Budget(iterations=9), "time_step": 0.02, "gravity": (0, -3, 0)}
+    other = again(tmp_path, scene, solver=("coloured", {"merged": 3}), **changes)
+    assert (other.solver, other.budget, other.time_step) == ("coloured:merged=3", Budget(iterations=9), 0.02)
+    assert list(other.gravity) == [0, -3, 0]
+    assert other.settings["parameters"]["n"] == 2
+    assert len(other.bodies) == 3
+    for bad in ({"wind": (1, 0, 0)}, {"stiffness": 2.0}):
+        with pytest.raises(InputError, match="made of rigid bodies"):
+            scene_text(scene, **bad)
+    with pytest.raises(InputError, match="unknown contact solver"):
+        scene_text(scene, solver=("vivace", {}))
+
+
 def test_a_named_scene(tmp_path):
     scene = load_scene("tablecloth", resolution=9, table=True)
     other = again(

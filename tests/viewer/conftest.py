@@ -64,6 +64,10 @@ class Told:
         first = self.session.newest.number if self.session.newest else 0
         return until(lambda: (new := self.session.newest) and new.number >= first + count and new, "a frame")
 
+    def until_scene(self, name):
+        """Until there is a frame of another scene."""
+        return until(lambda: (new := self.session.newest) and new.backdrop.scene.name == name and new, name)
+
     def notices(self):
         return [message.text for message, _ in self.said if isinstance(message, m.Notice)]
 

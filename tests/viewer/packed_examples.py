@@ -32,7 +32,7 @@ def messages() -> dict[str, tuple[SceneData | FrameData, dict[str, np.ndarray]]]
     """Headers and arrays by the examples' names."""
     camera = CameraView([1.0, 2.0, 3.0], [0.0, -0.5, 0.0], [0.0, 1.0, 0.0], 40.0)
     # Letters of two and three bytes: the header's length is counted in bytes and not in letters.
-    scene = SceneData(3, "Überwurf ω – 布", "4 vertices", 4, camera, None, arrays={})
+    scene = SceneData(3, "Überwurf ω – 布", "4 vertices", "soft", 4, camera, None, arrays={})
     steps, low, scale = quantised(POSITIONS)
     return {
         "scene": (
@@ -48,6 +48,7 @@ def _frame(low: np.ndarray, scale: np.ndarray) -> FrameData:
     view = ViewData(
         *("auto", "lattice(multigrid)", 17, 5, 0.125, [[0.0, 2.0], [1.0, 0.5]], [("predict", 0.25), ("solve", 4.5)]),
         *(5.0, None, 7, 2, 0, "", [0.001, 0.02], low.tolist(), scale.tolist(), [0.0, 2.0], "%", [70]),
+        *([[0.5, 1.0, -2.0]], None),
     )
     return FrameData(41, 3, 0.5, 1.0, "strain", {"1": 12}, [view], arrays={})
 

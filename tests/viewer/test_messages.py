@@ -17,7 +17,7 @@ from vivace.viewer.packing import pack, quantised, unpack
 from vivace.viewer.typescript import TARGET, typescript
 
 GOOD = [
-    m.Grab(0, 17, [0.0, 1.0, 2.0], 1, 5),
+    m.Grab(0, 17, [0.0, 1.0, 2.0], 1, 5, [17, 18, 19], [0.5, 0.25, 0.25]),
     m.Drag(3, [0.5, -1.0, 9.0], 6),
     m.Release(0, 7),
     m.Change(solver="jacobi", budget_ms=4.0, paused=True, colour_by="strain"),
@@ -57,6 +57,10 @@ def test_every_message_of_the_page_is_tested():
         '{"type": "drawn", "frame": 1, "extra": 2}',
         '{"type": "drawn", "frame": 1e400}',
         '{"type": "drag", "pointer": 0, "target": [0, 0], "order": 1}',
+        '{"type": "grab", "pointer": 0, "vertex": 1, "target": [0, 0, 0], "scene": 1, "order": 1, "corners": [1, 2]}',
+        '{"type": "grab", "pointer": 0, "vertex": 1, "target": [0, 0, 0], "scene": 1, "order": 1, "weights": [9, 0]}',
+        '{"type": "change", "iterations": 0}',
+        '{"type": "change", "iterations": 2.5}',
         '{"type": "drag", "pointer": 0, "target": [0, 0, NaN], "order": 1}',
         '{"type": "drag", "pointer": 0, "target": [0, 0, 1e9], "order": 1}',
         '{"type": "drag", "pointer": 0, "target": [0, 0, null], "order": 1}',

@@ -4,8 +4,8 @@ import { signal } from "@preact/signals";
 
 import { COLOUR_BY, RANGES } from "../messages";
 import type { ColourBy, RecordingFormat } from "../messages";
-import { hello, link, send, stageActions, state } from "../store";
-import { change, settings } from "./settings";
+import { link, send, stageActions, state } from "../store";
+import { change, rigid, settings, solvers } from "./settings";
 
 /** What the body can be coloured by, in words. */
 export const COLOUR_NAMES: Record<ColourBy, string> = {
@@ -48,14 +48,14 @@ export function still(): void {
 
 export function nextColouring(): void {
   const now = there();
-  if (!now) return;
+  if (!now || rigid.peek()) return;
   const next = COLOUR_BY[(COLOUR_BY.indexOf(now.colour_by) + 1) % COLOUR_BY.length];
   if (next) change("colour_by", next);
 }
 
 /** Beside what a solver is compared when nobody said: with the papers' baseline, or with any other. */
 function opponent(solver: string): string {
-  const names = (hello.peek()?.solvers ?? []).map((one) => one.name).filter((name) => name !== solver);
+  const names = solvers.peek().map((one) => one.name).filter((name) => name !== solver);
   if (lastCompare && names.includes(lastCompare)) return lastCompare;
   return names.includes("jacobi") ? "jacobi" : (names[0] ?? "");
 }
@@ -67,29 +67,35 @@ export function compareWith(solver: string): void {
 
 export function toggleSplit(): void {
   const now = there();
-  if (!now) return;
+  if (!now || rigid.peek()) return;
   if (now.compare) lastCompare = now.compare;
   change("compare", now.compare ? "" : opponent(now.solver));
 }
 
 export function nextSolver(by: 1 | -1): void {
   const now = there();
-  const names = (hello.peek()?.solvers ?? []).map((one) => one.name);
+  const names = solvers.peek().map((one) => one.name);
   if (!now || names.length === 0) return;
   const next = names[(names.indexOf(now.solver) + by + names.length) % names.length];
   if (next) change("solver", next);
 }
 
+/** Of iterations ten times as many. */
 export function changeBudget(by: number): void {
   const now = there();
   if (!now) return;
+  if (now.iterations !== null) {
+    const [least, most] = RANGES.iterations;
+    change("iterations", Math.min(most, Math.max(least, now.iterations + 10 * by)));
+    return;
+  }
   const [least, most] = RANGES.budget_ms;
   change("budget_ms", Math.min(most, Math.max(least, now.budget_ms + by)));
 }
 
 export function toggleWind(): void {
   const now = there();
-  if (!now) return;
+  if (!now || rigid.peek()) return;
   if (now.wind > 0) lastWind = now.wind;
   change("wind", now.wind > 0 ? 0 : lastWind);
 }

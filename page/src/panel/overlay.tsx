@@ -2,7 +2,8 @@
 
 import { viewports } from "../stage/layout";
 import { dismiss, link, notices, state, type Link } from "../store";
-import { count, percent } from "./format";
+import { THIN, count, fixed, percent } from "./format";
+import { rigid } from "./settings";
 import { Cross } from "./icons";
 import { slowFrame } from "./throttle";
 
@@ -23,7 +24,9 @@ function Labels() {
                 {view.solver}
               </b>
               <span>
-                {count(view.sweeps)} {view.sweeps === 1 ? "sweep" : "sweeps"} · {percent(view.stretch[0])} stretch
+                {rigid.value
+                  ? `${count(view.contacts)} contacts · ${fixed(1000 * (view.depth ?? 0), 2)}${THIN}mm overlap`
+                  : `${count(view.sweeps)} ${view.sweeps === 1 ? "sweep" : "sweeps"} · ${percent(view.stretch[0])} stretch`}
               </span>
             </p>
           </div>

@@ -15,7 +15,7 @@ import { startHistory } from "./plots/history";
 import { ReadoutSection } from "./readouts";
 import { RecordingSection } from "./recording";
 import { SimulationSection } from "./scene";
-import { live } from "./settings";
+import { live, rigid } from "./settings";
 import { Handle, isSheet, open, startSheet, toggle } from "./sheet";
 import { listen } from "./shortcuts";
 import { startTheme, toggleTheme } from "./theme";
@@ -58,7 +58,7 @@ function Controls() {
           <SimulationSection />
           <ReadoutSection />
           <PlotSection />
-          <ColouringSection />
+          {!rigid.value && <ColouringSection />}
           <WorldSection />
           <RecordingSection />
         </fieldset>

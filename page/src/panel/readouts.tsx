@@ -3,6 +3,7 @@
 import type { ViewData } from "../messages";
 import { Section } from "./fields";
 import { THIN, count, fixed, percent, sentence, short } from "./format";
+import { rigid } from "./settings";
 import { slowFrame, slowPace } from "./throttle";
 
 interface Row {
@@ -18,6 +19,15 @@ const ROWS: Row[] = [
   { name: "Stretch, mean", title: "Mean change of length of the edges", of: (view) => percent(view.stretch[0]) },
   { name: "Stretch, max", title: "Largest change of length of an edge", of: (view) => percent(view.stretch[1]) },
   { name: "Contacts", title: "Contacts that the step found", of: (view) => count(view.contacts) },
+];
+
+const RIGID_ROWS: Row[] = [
+  { name: "Contacts", title: "Contact points at the end of the last step", of: (view) => count(view.contacts) },
+  { name: "Iterations", title: "Of the contact solver, in all substeps of the last step", of: (view) => count(view.sweeps) },
+  { name: "Residual", title: "Largest change of an impulse in the last iteration, in N s", of: (view) => short(view.residual) },
+  { name: "Colours", title: "Colours of the contacts", of: (view) => count(view.colours) },
+  { name: "Overlap", title: "Deepest overlap of two bodies", of: (view) => `${fixed(1000 * (view.depth ?? 0), 2)}${THIN}mm` },
+  { name: "Step", title: "Milliseconds of the last step", of: (view) => `${fixed(view.ms, 1)}${THIN}ms` },
 ];
 
 const PHYSICS: Row = {
@@ -94,7 +104,7 @@ export function ReadoutSection() {
       <dl class="tiles">
         {views.length === 1 &&
           only &&
-          ROWS.map((row) => <Tile key={row.name} name={row.name} title={row.title} value={row.of(only)} />)}
+          (rigid.value ? RIGID_ROWS : ROWS).map((row) => <Tile key={row.name} name={row.name} title={row.title} value={row.of(only)} />)}
         <Tile
           name="Speed"
           title="Simulated seconds a second"

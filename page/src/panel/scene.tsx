@@ -5,7 +5,7 @@ import { hello, scene, send, state } from "../store";
 import { compareWith } from "./actions";
 import { Select, Slider } from "./fields";
 import { fixed, sentence } from "./format";
-import { change, choice, settings } from "./settings";
+import { change, choice, rigid, settings, solvers } from "./settings";
 
 function Scenes() {
   const scenes = hello.value?.scenes ?? [];
@@ -58,14 +58,45 @@ function Relaxation() {
   );
 }
 
+function Budget({ told }: { told: number }) {
+  const [least, most] = RANGES.budget_ms;
+  return (
+    <Slider
+      id="budget_ms"
+      label="Budget per step"
+      told={told}
+      min={least}
+      max={most}
+      step={0.5}
+      text={(value) => [fixed(value, 1), "ms"]}
+      ask={(value) => change("budget_ms", value)}
+    />
+  );
+}
+
+function Iterations({ told }: { told: number }) {
+  const [least, most] = RANGES.iterations;
+  return (
+    <Slider
+      id="iterations"
+      label="Iterations per substep"
+      told={told}
+      min={least}
+      max={most}
+      step={1}
+      text={(value) => [fixed(value, 0), ""]}
+      hint="With few of them, what is stacked sinks into each other."
+      ask={(value) => change("iterations", value)}
+    />
+  );
+}
+
 /** First in the panel and always open: these are what the page is for. */
 export function SimulationSection() {
   const now = settings.value;
   if (!now) return null;
-  const solvers = hello.value?.solvers ?? [];
-  const options = solvers.map((one) => ({ value: one.name, text: one.name }));
-  const other = solvers.find((one) => one.name === now.compare);
-  const [least, most] = RANGES.budget_ms;
+  const options = solvers.value.map((one) => ({ value: one.name, text: one.name }));
+  const other = solvers.value.find((one) => one.name === now.compare);
   return (
     <section class="section" aria-labelledby="simulation-title">
       <h2 id="simulation-title" class="visually-hidden">
@@ -75,31 +106,24 @@ export function SimulationSection() {
         <Scenes />
         <Select
           id="solver"
-          label="Solver"
+          label={rigid.value ? "Contact solver" : "Solver"}
           told={now.solver}
           options={options}
           hint={sentence(choice.value?.summary ?? "")}
           ask={(value) => change("solver", value)}
         />
-        <Select
-          id="compare"
-          label="Compare with"
-          told={now.compare}
-          options={[{ value: "", text: "off" }, ...options]}
-          hint={now.compare ? sentence(other?.summary ?? "") : undefined}
-          ask={compareWith}
-        />
-        <Slider
-          id="budget_ms"
-          label="Budget per step"
-          told={now.budget_ms}
-          min={least}
-          max={most}
-          step={0.5}
-          text={(value) => [fixed(value, 1), "ms"]}
-          ask={(value) => change("budget_ms", value)}
-        />
-        <Relaxation />
+        {!rigid.value && (
+          <Select
+            id="compare"
+            label="Compare with"
+            told={now.compare}
+            options={[{ value: "", text: "off" }, ...options]}
+            hint={now.compare ? sentence(other?.summary ?? "") : undefined}
+            ask={compareWith}
+          />
+        )}
+        {now.iterations === null ? <Budget told={now.budget_ms} /> : <Iterations told={now.iterations} />}
+        {!rigid.value && <Relaxation />}
       </div>
     </section>
   );

@@ -11,7 +11,15 @@ export type Field = keyof Settings;
 
 export const settings = computed(() => state.value?.settings ?? null);
 export const live = computed(() => link.value === "open" && state.value !== null);
-export const choice = computed(() => hello.value?.solvers.find((one) => one.name === settings.value?.solver) ?? null);
+/** Whether the bodies are rigid: then much that soft ones have is not there. */
+export const rigid = computed(() => state.value?.bodies === "rigid");
+export const solvers = computed(() => (rigid.value ? hello.value?.contact_solvers : hello.value?.solvers) ?? []);
+export const choice = computed(() => solvers.value.find((one) => one.name === settings.value?.solver) ?? null);
+/** What a step may take, in ms: its budget, or, where it has iterations, the time that it simulates. */
+export const allowed = computed(() => {
+  const now = settings.value;
+  return now ? (now.iterations === null ? now.budget_ms : 1000 * now.time_step) : 8;
+});
 
 const waiting = new Map<Field, Change>();
 

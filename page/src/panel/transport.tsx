@@ -4,18 +4,19 @@ import { THIN, count, fixed } from "./format";
 import { home, reset, step, togglePause } from "./actions";
 import { Home, Pause, Play, Reset, Step } from "./icons";
 import { slowFrame } from "./throttle";
-import { live, settings } from "./settings";
+import { allowed, live, rigid, settings } from "./settings";
 
 function Gauge() {
   const views = slowFrame.value?.views ?? [];
   const view = views[0];
   const ms = views.reduce((sum, one) => sum + one.ms, 0);
-  const budget = settings.value?.budget_ms ?? 8;
+  const budget = allowed.value;
+  const unit = rigid.value ? "iteration" : "sweep";
   const share = view ? view.ms / budget : 0;
   return (
     <div class="gauge">
       <p class="gauge-sweeps">
-        <strong>{view ? count(view.sweeps) : "–"}</strong> <span>{view?.sweeps === 1 ? "sweep" : "sweeps"}</span>
+        <strong>{view ? count(view.sweeps) : "–"}</strong> <span>{view?.sweeps === 1 ? unit : `${unit}s`}</span>
       </p>
       <p class="gauge-ms">
         {view ? fixed(view.ms, 1) : "–"}

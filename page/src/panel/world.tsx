@@ -3,7 +3,7 @@
 import { RANGES } from "../messages";
 import { Section, Slider } from "./fields";
 import { fixed, short } from "./format";
-import { change, settings } from "./settings";
+import { change, rigid, settings } from "./settings";
 import { Wind } from "./wind";
 
 const LOG = { to: (value: number) => Math.log10(value), from: (place: number) => 10 ** place };
@@ -20,20 +20,23 @@ function snapped(seconds: number): number {
 export function WorldSection() {
   const now = settings.value;
   if (!now) return null;
+  const soft = !rigid.value;
   return (
     <Section id="world" title="World">
-      <Slider
-        id="stiffness"
-        label="Stiffness"
-        told={now.stiffness}
-        min={RANGES.stiffness[0]}
-        max={RANGES.stiffness[1]}
-        step={0.02}
-        scale={{ to: LOG.to, from: (place) => Number((10 ** place).toPrecision(3)) }}
-        text={(value) => [`×${short(value)}`, ""]}
-        mark={1}
-        ask={(value) => change("stiffness", value)}
-      />
+      {soft && (
+        <Slider
+          id="stiffness"
+          label="Stiffness"
+          told={now.stiffness}
+          min={RANGES.stiffness[0]}
+          max={RANGES.stiffness[1]}
+          step={0.02}
+          scale={{ to: LOG.to, from: (place) => Number((10 ** place).toPrecision(3)) }}
+          text={(value) => [`×${short(value)}`, ""]}
+          mark={1}
+          ask={(value) => change("stiffness", value)}
+        />
+      )}
       <Slider
         id="time_step"
         label="Time step"
@@ -56,18 +59,20 @@ export function WorldSection() {
         mark={9.81}
         ask={(value) => change("gravity", value)}
       />
-      <Wind />
-      <Slider
-        id="grab_radius"
-        label="Grab radius"
-        told={now.grab_radius}
-        min={RANGES.grab_radius[0]}
-        max={RANGES.grab_radius[1]}
-        step={0.005}
-        text={(value) => [fixed(100 * value, 1), "cm"]}
-        hint={now.grab_radius === 0 ? "Holds a single vertex." : undefined}
-        ask={(value) => change("grab_radius", value)}
-      />
+      {soft && <Wind />}
+      {soft && (
+        <Slider
+          id="grab_radius"
+          label="Grab radius"
+          told={now.grab_radius}
+          min={RANGES.grab_radius[0]}
+          max={RANGES.grab_radius[1]}
+          step={0.005}
+          text={(value) => [fixed(100 * value, 1), "cm"]}
+          hint={now.grab_radius === 0 ? "Holds a single vertex." : undefined}
+          ask={(value) => change("grab_radius", value)}
+        />
+      )}
     </Section>
   );
 }

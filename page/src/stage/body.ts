@@ -31,6 +31,7 @@ export class Body {
   readonly box = new Box3();
   /** Null for wires. */
   readonly triangles: Uint32Array | null;
+  readonly uneven: boolean;
   readonly #position: BufferAttribute;
   readonly #normal: BufferAttribute | null = null;
   readonly #tint: BufferAttribute;
@@ -49,6 +50,7 @@ export class Body {
 
   constructor(message: Message<SceneData>) {
     const count = message.header.vertices;
+    this.uneven = message.header.bodies === "rigid";
     this.positions = new Float32Array(3 * count);
     this.#position = changing(this.positions, 3);
     this.#tint = new BufferAttribute(new Uint8Array(4 * count), 4, true);
@@ -80,9 +82,8 @@ export class Body {
     const pinned = array(message, "pinned", Uint32Array);
     if (pinned) this.#add(new Points(this.#sharing(pinned), this.#pins));
     this.#rings = dotMaterial(1e-3, 0.7);
-    this.#held = new BufferAttribute(new Uint32Array(MOST_HELD), 1);
-    const heldGeometry = this.#sharing(null);
-    heldGeometry.setIndex(this.#held);
+    this.#held = changing(new Float32Array(3 * MOST_HELD), 3);
+    const heldGeometry = new BufferGeometry().setAttribute("position", this.#held);
     heldGeometry.setDrawRange(0, 0);
     this.#heldPoints = new Points(heldGeometry, this.#rings);
     this.#add(this.#heldPoints);
@@ -108,7 +109,7 @@ export class Body {
     this.#colourBy = message.header.colour_by;
     this.#values = array(message, `values${k}`, Uint8Array);
     this.#paint();
-    this.#hold(view.held);
+    this.#hold(view.held, view.held_points);
   }
 
   /** Colours and sizes of marks; `pixel` is the size of a CSS pixel in those of the canvas. */
@@ -152,9 +153,10 @@ export class Body {
     this.#tint.needsUpdate = true;
   }
 
-  #hold(vertices: number[]): void {
-    const marks = Math.min(vertices.length, MOST_HELD);
-    for (let k = 0; k < marks; k++) this.#held.array[k] = vertices[k];
+  #hold(vertices: number[], points: number[][]): void {
+    const places = [...vertices.map((vertex) => this.positions.subarray(3 * vertex, 3 * vertex + 3)), ...points];
+    const marks = Math.min(places.length, MOST_HELD);
+    for (let k = 0; k < marks; k++) (this.#held.array as Float32Array).set(places[k], 3 * k);
     this.#held.needsUpdate = marks > 0;
     this.#heldPoints.geometry.setDrawRange(0, marks);
     this.#heldPoints.visible = marks > 0;

@@ -7,6 +7,7 @@ import {
   type PerspectiveCamera,
   Ray,
   Raycaster,
+  Triangle,
   Vector2,
   Vector3,
 } from "three";
@@ -17,8 +18,23 @@ import type { Viewport } from "./layout";
 const NEAR_WIRE = 14; // CSS pixels from a vertex of a wire that still mean it
 const FRESH = 200; // ms that a tree fitted to an earlier frame is good enough to hover by
 
+/** A point of a surface that stays the same point when the surface moves: corners of a triangle, and their weights. */
+export interface Grip {
+  corners: [number, number, number];
+  weights: [number, number, number];
+}
+
+/** Where a grip is. */
+export function placeOf({ corners, weights }: Grip, positions: Float32Array): Vector3 {
+  const place = new Vector3();
+  corners.forEach((corner, k) => place.addScaledVector(new Vector3().fromArray(positions, 3 * corner), weights[k]));
+  return place;
+}
+
 export interface Hit {
   vertex: number;
+  /** What is held: the vertex, or of rigid bodies the point itself. */
+  grip: Grip;
   /** Where the ray met the surface; for wires, the vertex. */
   point: Vector3;
 }
@@ -39,11 +55,22 @@ export class Picker {
   readonly #triangles: Uint32Array | null;
   readonly #positions: Float32Array[];
   readonly #attributes: BufferAttribute[];
+  readonly #exact: boolean;
+  readonly #immovable: Set<number>;
   #tree: MeshBVH | null = null;
   #fitted = { view: -1, at: -Infinity };
 
-  /** `positions` of each view; the views have the triangles in common. */
-  constructor(triangles: Uint32Array | null, positions: Float32Array[]) {
+  /**
+   * `positions` of each view; the views have the triangles in common. `exact`: points are held and not vertices;
+   * `immovable`: vertices that nobody can take.
+   */
+  constructor(
+    triangles: Uint32Array | null,
+    positions: Float32Array[],
+    { exact = false, immovable = null }: { exact?: boolean; immovable?: Uint32Array | null } = {},
+  ) {
+    this.#exact = exact;
+    this.#immovable = new Set(immovable);
     this.#triangles = triangles;
     this.#positions = positions;
     this.#attributes = positions.map((values) => new BufferAttribute(values, 3));
@@ -67,7 +94,15 @@ export class Picker {
     const vertex = [met.face.a, met.face.b, met.face.c].reduce((best, next) =>
       this.#at(next, view).distanceToSquared(met.point) < this.#at(best, view).distanceToSquared(met.point) ? next : best,
     );
-    return { vertex, point: met.point.clone() };
+    if (this.#immovable.has(vertex)) return null;
+    return { vertex, grip: this.#grip(vertex, met.face, met.point, view), point: met.point.clone() };
+  }
+
+  #grip(vertex: number, face: { a: number; b: number; c: number }, point: Vector3, view: number): Grip {
+    const corners: Grip["corners"] = [face.a, face.b, face.c];
+    const [a, b, c] = corners.map((corner) => this.#at(corner, view));
+    const weights = this.#exact ? Triangle.getBarycoord(point, a, b, c, new Vector3()) : null;
+    return weights ? { corners, weights: weights.toArray() } : whole(vertex);
   }
 
   #fit(view: number, hovering: boolean): void {
@@ -98,6 +133,10 @@ export class Picker {
       const pixels = depth > 0 ? ray.distanceToPoint(point) / (depth * pixel) : Infinity;
       if (pixels < least) [best, least] = [vertex, pixels];
     }
-    return best < 0 ? null : { vertex: best, point: this.#at(best, view) };
+    return best < 0 ? null : { vertex: best, grip: whole(best), point: this.#at(best, view) };
   }
+}
+
+function whole(vertex: number): Grip {
+  return { corners: [vertex, vertex, vertex], weights: [1, 0, 0] };
 }

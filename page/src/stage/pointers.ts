@@ -1,10 +1,10 @@
-// Pointers (a mouse, fingers) that hold a vertex; one that misses the bodies is left to the camera.
+// Pointers (a mouse, fingers) that hold a vertex, or a point of a rigid body; one that misses the bodies is left to the camera.
 
 import { type PerspectiveCamera, Plane, Ray, Vector3 } from "three";
 
 import { link, scene, send } from "../store";
 import { viewAt, viewports } from "./layout";
-import { rayThrough, type Hit } from "./picking";
+import { rayThrough, type Grip, type Hit } from "./picking";
 
 const MOST_POINTERS = 10;
 const HOVER = 100; // ms between two looks at what the pointer is over
@@ -14,7 +14,7 @@ const DEPTH = 0.001; // of the depth, for each pixel of the wheel
 export interface HoldingPointer {
   /** Tells several pointers apart, 0 to 9. */
   readonly pointer: number;
-  readonly vertex: number;
+  readonly grip: Grip;
   readonly view: number;
   readonly target: Vector3;
 }
@@ -34,8 +34,8 @@ interface Holding extends HoldingPointer {
 interface Surroundings {
   camera: PerspectiveCamera;
   pick(x: number, y: number, hovering: boolean): Hit | null;
-  /** Where a vertex is seen now. */
-  position(vertex: number, view: number): Vector3;
+  /** Where a grip is seen now. */
+  position(grip: Grip, view: number): Vector3;
   /** An order went out that answers a pointer's event of that time. */
   ordered(order: number, time: number): void;
   redraw(): void;
@@ -101,16 +101,18 @@ export class Pointers {
     event.stopImmediatePropagation();
     this.#canvas.setPointerCapture(event.pointerId);
     const view = viewAt(x, y);
-    const target = this.#around.position(hit.vertex, view);
+    const { vertex, grip } = hit;
+    const target = this.#around.position(grip, view);
     const held: Holding = {
-      pointer: number, vertex: hit.vertex, view, target, x, y,
+      pointer: number, grip, view, target, x, y,
       time: event.timeStamp, moved: false, depth: this.#depthOf(target), offset: new Vector3(),
     };
     held.offset.copy(target).sub(this.#onPlane(held));
     this.#holding.set(event.pointerId, held);
     const order = ++this.#order;
     this.#around.ordered(order, event.timeStamp);
-    send({ type: "grab", pointer: number, vertex: hit.vertex, target: target.toArray(), scene: shown.scene, order });
+    const exact = shown.bodies === "rigid" ? grip : {};
+    send({ type: "grab", pointer: number, vertex, target: target.toArray(), scene: shown.scene, order, ...exact });
     this.#cursor("grabbing");
     this.#around.redraw();
   }

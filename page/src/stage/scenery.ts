@@ -10,6 +10,7 @@ import type { Caster } from "./shade";
 import { vertexNormals } from "./surface";
 
 const BEHIND = 1.008; // a cloth that goes around a sharp edge in a few large triangles cuts it a little
+const JUST_BEHIND = 1.0002; // rigid bodies do not, and would be seen through thin walls
 
 export class Scenery {
   readonly mesh: Mesh;
@@ -21,10 +22,11 @@ export class Scenery {
   static of(message: Message<SceneData>): Scenery | null {
     const vertices = array(message, "scenery_vertices", Float32Array);
     const triangles = array(message, "scenery_triangles", Uint32Array);
-    return vertices && triangles ? new Scenery(vertices, triangles) : null;
+    const farther = message.header.bodies === "rigid" ? JUST_BEHIND : BEHIND;
+    return vertices && triangles ? new Scenery(vertices, triangles, farther) : null;
   }
 
-  private constructor(vertices: Float32Array, triangles: Uint32Array) {
+  private constructor(vertices: Float32Array, triangles: Uint32Array, farther: number) {
     const normals = new Float32Array(vertices.length);
     vertexNormals(vertices, triangles, normals); // sharp where it should be: vertices at creases come twice
     const geometry = new BufferGeometry();
@@ -34,7 +36,7 @@ export class Scenery {
     this.caster = { positions: vertices, triangles };
     this.box.setFromArray(vertices);
     // From outside only, so that a wall between the eye and the bodies hides nothing.
-    this.#material = surfaceMaterial({ twoSided: false, farther: BEHIND });
+    this.#material = surfaceMaterial({ twoSided: false, farther });
     this.mesh = new Mesh(geometry, this.#material);
     this.mesh.frustumCulled = false;
   }

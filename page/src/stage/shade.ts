@@ -32,6 +32,8 @@ export interface Caster {
   positions: Float32Array;
   /** Null for wires. */
   triangles: Uint32Array | null;
+  /** Whether small triangles stand beside large ones, as at the rounded edges of a card: then all are filled. */
+  uneven?: boolean;
 }
 
 /** A frame of the ground: where it is, and three axes of length one. */
@@ -132,21 +134,21 @@ function rowsOf({ origin, right, ahead, up, key }: GroundFrame, x: number, y: nu
 }
 
 function flatten(caster: Caster, rows: Float64Array, into: Float32Array): void {
-  const { positions, triangles } = caster;
-  if (triangles && !fine(positions, triangles, rows)) fillTriangles(positions, triangles, rows, into);
+  const { positions, triangles, uneven } = caster;
+  if (triangles && (uneven || !fine(positions, triangles, rows))) fillTriangles(positions, triangles, rows, into);
   else markVertices(positions, rows, into);
 }
 
 /** Whether nearly all triangles are smaller than pixels, so that their corners are enough: blurring closes the gaps. */
 function fine(positions: Float32Array, triangles: Uint32Array, [ux, uy, uz, , vx, vy, vz]: Float64Array): boolean {
   const step = 3 * Math.max(1, Math.floor(triangles.length / 3 / PROBES));
-  let large = 0;
-  for (let k = 0; k < triangles.length; k += step) {
+  let large = 0, seen = 0;
+  for (let k = 0; k < triangles.length; k += step, seen++) {
     const p = 3 * triangles[k], q = 3 * triangles[k + 1];
     const x = positions[q] - positions[p], y = positions[q + 1] - positions[p + 1], z = positions[q + 2] - positions[p + 2];
     if (Math.abs(ux * x + uy * y + uz * z) > 1 || Math.abs(vx * x + vy * y + vz * z) > 1) large++;
   }
-  return large < FEW * PROBES;
+  return large < FEW * seen;
 }
 
 function markVertices(positions: Float32Array, rows: Float64Array, into: Float32Array): void {

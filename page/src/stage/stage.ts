@@ -10,7 +10,7 @@ import { Eye } from "./camera";
 import { divide, viewAt, viewports } from "./layout";
 import { LOOKS } from "./look";
 import { PaceMeter, Sharpness } from "./pace";
-import { rayThrough, type Hit } from "./picking";
+import { placeOf, rayThrough, type Hit } from "./picking";
 import { Pointers } from "./pointers";
 import { World } from "./world";
 
@@ -42,7 +42,7 @@ export class Stage {
     this.#pointers = new Pointers(canvas, {
       camera: this.camera,
       pick: (x, y, hovering) => this.#pick(x, y, hovering),
-      position: (vertex, view) => new Vector3().fromArray(this.positions(view), 3 * vertex),
+      position: (grip, view) => placeOf(grip, this.positions(view)),
       ordered: (order, time) => this.pace.ordered(order, time),
       redraw: () => this.#ask(!frugal),
     });

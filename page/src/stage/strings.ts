@@ -1,7 +1,8 @@
-// A line from each held vertex to where its pointer pulls it; it follows the pointer at once, before the body does.
+// A line from what each pointer holds to where its pointer pulls it; it follows the pointer at once, before the body does.
 
 import { BufferAttribute, BufferGeometry, DynamicDrawUsage, Group, LineBasicMaterial, LineSegments, Points, type ShaderMaterial } from "three";
 
+import { placeOf } from "./picking";
 import type { HoldingPointer } from "./pointers";
 import type { Look } from "./look";
 import { dotMaterial } from "./materials";
@@ -36,12 +37,12 @@ export class Strings {
     this.#dot.uniforms.size.value = 9 * pixel;
   }
 
-  /** From the vertices as one view shows them. */
+  /** From where one view shows what is held. */
   tie(pointers: Iterable<HoldingPointer>, positions: Float32Array): void {
     const ends = this.#ends.array as Float32Array;
     let count = 0;
-    for (const { vertex, target } of pointers) {
-      for (let axis = 0; axis < 3; axis++) ends[6 * count + axis] = positions[3 * vertex + axis];
+    for (const { grip, target } of pointers) {
+      placeOf(grip, positions).toArray(ends, 6 * count);
       target.toArray(ends, 6 * count + 3);
       count += 1;
     }

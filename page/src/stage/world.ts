@@ -1,6 +1,6 @@
 // Everything that is drawn of one scene, and how it is lit.
 
-import { type Box3, Quaternion, Scene, Vector3, type PerspectiveCamera, type WebGLRenderer } from "three";
+import { Box3, Quaternion, Scene, Vector3, type PerspectiveCamera, type WebGLRenderer } from "three";
 
 import type { FrameData, SceneData } from "../messages";
 import { array, type Message } from "../packing";
@@ -16,6 +16,7 @@ import { Strings } from "./strings";
 
 const VIEWS = 2;
 const GROUND_REACH = 4; // in distances of the scene's own view
+const SHADED = 1.5; // of the ground around the scene, likewise
 const SHADOW_PAUSE = 45; // ms
 const MUCH_LARGER = 4; // scenery so many times the bodies' size keeps its shadow to itself
 
@@ -29,6 +30,8 @@ export class World {
   readonly #up = new Vector3(0, 1, 0);
   readonly #key = KEY.clone();
   #ground: GroundFrame | null = null;
+  /** What rolls out of it casts no shadow, or the others' would be spread over all of its way. */
+  readonly #shaded = new Box3();
   #bodies: Body[] = [];
   #scenery: Scenery | null = null;
   readonly #frugal: boolean;
@@ -56,6 +59,7 @@ export class World {
     if (ground !== null) target.addScaledVector(this.#up, ground - target.dot(this.#up));
     this.#backdrop.place(target, this.#up, ground === null ? 0 : GROUND_REACH * distance);
     this.#ground = ground === null ? null : this.#frameAt(target);
+    this.#shaded.setFromCenterAndSize(target, new Vector3().setScalar(2 * SHADED * distance));
     this.#scenery = Scenery.of(message);
     if (this.#scenery) this.scene.add(this.#scenery.mesh);
     this.#bodies = Array.from({ length: VIEWS }, () => new Body(message));
@@ -63,6 +67,7 @@ export class World {
     this.picker = new Picker(
       array(message, "triangles", Uint32Array),
       this.#bodies.map((body) => body.positions),
+      { exact: message.header.bodies === "rigid", immovable: array(message, "immovable", Uint32Array) },
     );
     this.dress(this.#theme, this.#pixel);
   }
@@ -122,7 +127,8 @@ export class World {
     this.#stale[k] = false;
     this.#castAt[k] = performance.now();
     const body = this.#bodies[k];
-    const box: Box3 = body.box.clone();
+    const box = body.box.clone().intersect(this.#shaded);
+    if (box.isEmpty()) return;
     const size = box.getSize(new Vector3()).length();
     const standing = this.#scenery;
     const near = standing !== null && standing.box.getSize(new Vector3()).length() < MUCH_LARGER * size;

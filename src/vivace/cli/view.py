@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from ..scenes import SCENES, parameters_of
+from ..scenes import SCENES, is_rigid, parameters_of
 from ..solvers import make_solver
+from ..solvers.rigid import make_contact_solver
 from .arguments import add_target, natural, parameter, positive, positive_int
 from .console import err, out
 
 DETAILS = """Show a scene in the browser while it runs: grab it, drag it, fling it; change solver, budget, stiffness,
-time step, gravity and wind; compare two solvers side by side; record a take.
+time step, gravity and wind; compare two solvers side by side; record a take. Rigid bodies (vivace view box-stack) are
+grabbed and thrown too.
 
 The server listens on this machine only, and the address it prints carries a key: keep it to yourself. To look from
 another machine, forward the port (ssh -L 8008:localhost:8008 HOST) and open the address there.
@@ -52,8 +54,8 @@ def view(arguments: argparse.Namespace) -> None:
     """Show a scene in the browser until somebody stops it: `vivace view`."""
     from ..viewer import Target, Viewer
 
-    if arguments.solver is not None:
-        make_solver(arguments.solver)
+    if arguments.solver is not None and arguments.target in SCENES:  # complain before the scene is made
+        (make_contact_solver if is_rigid(arguments.target) else make_solver)(arguments.solver)
     parameters = dict(map(parameter, arguments.parameters))
     if arguments.target in SCENES and "seed" in parameters_of(arguments.target):
         parameters.setdefault("seed", arguments.seed)

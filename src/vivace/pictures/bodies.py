@@ -93,11 +93,11 @@ def film_of_bodies(
     moving = [k for k, body in enumerate(bodies) if not body.fixed and not isinstance(body.shape, Plane)]
     if not moving:
         raise InputError("there is nothing to draw: no body moves")
-    local, owner, triangles = _joined([bodies[k].shape for k in moving])
+    local, owner, triangles = joined_surfaces([bodies[k].shape for k in moving])
     frames = Posed(local, np.array(moving)[owner], where, turned)
     standing = [body.shape for body in bodies if body.fixed]
     scenery = Scenery.of(standing, *bounds_of(frames)) if standing else None
-    colours = _colours([bodies[k] for k in moving], local, owner)
+    colours = colours_of([bodies[k] for k in moving], local, owner)
     if camera is None and len(moving) == 1:
         camera = _around(frames, scenery, view)
     return Film(frames, h, triangles, None, np.zeros(0, np.int64), colours, scenery, view, camera, settings)
@@ -113,10 +113,16 @@ def _around(frames: Posed, scenery: Scenery | None, view: tuple[float, float, fl
     return Camera.framing(low, high, direction=view)
 
 
-def _joined(shapes: Sequence[Collider]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """Vertices in the frames of their bodies, whose each is, and triangles."""
-    steps, count = FINEST, sum(isinstance(shape, (Sphere, Box, Capsule)) and _is_round(shape) for shape in shapes)
-    while steps > COARSEST and 12 * (2 * steps) ** 2 * count > MOST_TRIANGLES:
+def joined_surfaces(
+    shapes: Sequence[Collider], most: int = MOST_TRIANGLES, finest: int = FINEST
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """Vertices in the frames of their bodies, whose each is, and triangles.
+
+    Vertices at sharp edges come once for each side. `most`: triangles of round bodies, as far as COARSEST allows;
+    `finest`: steps along a quarter of a circle.
+    """
+    steps, count = finest, sum(isinstance(shape, (Sphere, Box, Capsule)) and _is_round(shape) for shape in shapes)
+    while steps > COARSEST and 12 * (2 * steps) ** 2 * count > most:
         steps -= 1
     measured = mass_properties(shapes)
     vertices, owner, triangles, first = [], [], [], 0
@@ -134,7 +140,7 @@ def _is_round(shape: Sphere | Box | Capsule) -> bool:
     return bool(shape.encoded.shape[15] > 0)
 
 
-def _colours(bodies: Sequence[Body], local: NDArray[Any], owner: NDArray[np.int64]) -> NDArray[Any]:
+def colours_of(bodies: Sequence[Body], local: NDArray[Any], owner: NDArray[np.int64]) -> NDArray[Any]:
     """(n, 3): a hue for each body, one half of a ball lighter; what follows a path is darker than scenery."""
     hues = [oklch(LIGHTNESS[k % 3], CHROMA, FIRST_HUE + k * GOLDEN_ANGLE) for k in range(len(bodies))]
     led = DARKER * np.array(Look().scenery)

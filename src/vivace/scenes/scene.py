@@ -157,6 +157,6 @@ def soft(scene: Scene | RigidScene) -> Scene:
     if isinstance(scene, RigidScene):
         raise InputError(
             f"the scene {scene.name!r} is made of rigid bodies, and this works on soft ones; "
-            f"'vivace run {scene.name}' and scene.simulate() are for it"
+            f"'vivace run {scene.name}', 'vivace view {scene.name}' and scene.simulate() are for it"
         )
     return scene

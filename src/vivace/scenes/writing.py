@@ -12,12 +12,14 @@ from .._version import __version__
 from ..checks import as_numbers, check_time_step, is_number, shown
 from ..errors import InputError
 from ..solvers import Budget, make_solver
+from ..solvers.rigid import CONTACT_SOLVERS
 from .files import HIGHEST
+from .rigid_scene import RigidScene
 from .scene import Scene
 
 
 def scene_text(
-    scene: Scene,
+    scene: Scene | RigidScene,
     *,
     solver: str | tuple[str, dict[str, Any]] | None = None,
     budget: Budget | None = None,
@@ -30,10 +32,13 @@ def scene_text(
 
     `stiffness` multiplies the scene's own. Mesh files are named as they were: the scene file belongs beside them.
     """
-    if not isinstance(scene, Scene):
+    rigid = isinstance(scene, RigidScene)
+    if not isinstance(scene, Scene | RigidScene):
         raise InputError(f"a scene file describes a Scene (vivace.scenes.load_scene), not {shown(scene)}")
-    if solver is not None:
-        make_solver(solver)  # is there such a solver?
+    if rigid and (wind is not None or stiffness != 1):
+        raise InputError(f"the scene {scene.name!r} is made of rigid bodies, which have no wind and no stiffness")
+    if solver is not None:  # is there such a solver?
+        CONTACT_SOLVERS[solver if isinstance(solver, str) else solver[0]] if rigid else make_solver(solver)
     if not isinstance(budget, Budget | None):
         raise InputError(f"a scene file's budget is a Budget, not {shown(budget)}")
     if not is_number(stiffness) or not stiffness > 0:
@@ -56,14 +61,14 @@ def scene_text(
         data["solver"] = {"name": name if inner is None else f"{name}({inner})", **others}
     limits = budget or scene.budget
     data["budget"] = {item.name: value for item in fields(limits) if (value := getattr(limits, item.name)) is not None}
-    if scene.tuned:
+    if isinstance(scene, Scene) and scene.tuned:
         data["tuned"] = dict(scene.tuned)
     return (
         f"# Saved by Vivace {__version__}. Open it with: vivace view FILE, or vivace run FILE.\n\n{tomli_w.dumps(data)}"
     )
 
 
-def _source(scene: Scene) -> dict[str, Any]:
+def _source(scene: Scene | RigidScene) -> dict[str, Any]:
     """The part of the file that says what is simulated."""
     known = scene.settings
     if "scene" in known:

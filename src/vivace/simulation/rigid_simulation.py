@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..backends.cpu.executor import check_threads
 from ..checks import STRONGEST, as_numbers, check_time_step, is_whole, shown
@@ -15,6 +16,7 @@ from ..rigid import rotation
 from ..rigid.bodies import Bodies, Body
 from ..rigid.contacts import ContactPoints
 from ..rigid.detection import BodyDetector
+from ..rigid.grabs import BodyGrabs
 from ..rigid.problem import ContactProblem
 from ..rigid.stepping import contact_problem, follow_paths, free_velocities, move, waiting
 from ..solvers import Budget, as_budget
@@ -42,6 +44,7 @@ class RigidReport:
         kinetic_energy: in J.
         stages: milliseconds of detect, solve, apart and move.
         late_ms: beyond a budget of time.
+        residuals: the largest change of an impulse in each iteration of the last substep, in N s.
     """
 
     frame: int
@@ -54,6 +57,7 @@ class RigidReport:
     kinetic_energy: float
     stages: dict[str, float]
     late_ms: float = 0.0
+    residuals: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +133,8 @@ class RigidSimulation:
         self.starts = {
             k: (self.bodies.positions[k].copy(), self.bodies.orientations[k].copy()) for k in self.bodies.paths
         }
+        self._start = tuple(part.copy() for part in self._moving())
+        self._grabs = BodyGrabs(self.bodies)
         self.contacts, self.impulses = ContactPoints.none(), np.zeros((0, 4))
         self.forces = np.zeros((len(self.bodies), 6))  # N and N m, held until they are changed
 
@@ -155,13 +161,60 @@ class RigidSimulation:
         """(M, 3) angular velocities, in rad/s; a copy."""
         return self.bodies.spins.copy()
 
+    def _moving(self) -> tuple[np.ndarray, ...]:
+        bodies = self.bodies
+        return bodies.positions, bodies.orientations, bodies.velocities, bodies.spins
+
+    def reset(self) -> None:
+        """All bodies back to where and as fast as they were at first; nothing is held, and time begins anew."""
+        self._grabs.release()
+        for part, first in zip(self._moving(), self._start, strict=True):
+            part[:] = first
+        self.contacts, self.impulses = ContactPoints.none(), np.zeros((0, 4))
+        self.frames, self.time = 0, 0.0
+
+    def grab(self, body: int, point: ArrayLike, target: ArrayLike | None = None) -> int:
+        """Hold the point of a free body that is at `point` (m) from the next step on; see `vivace.rigid.grabs`.
+
+            grab = sim.grab(1, sim.positions[1])
+            sim.move_grab(grab, (0.0, 1.0, 0.0))  # a spring pulls it there
+            sim.release(grab)                     # thrown: it keeps its velocity
+
+        Args:
+            body: its number; fixed bodies and those on paths cannot be held.
+            point: of the body, in the world.
+            target: where to pull it, by default where it is.
+
+        Returns:
+            The number of the grab, for `move_grab` and `release`.
+        """
+        return self._grabs.hold(body, point, target)
+
+    def move_grab(self, grab: int, target: ArrayLike) -> None:
+        """Pull what a grab holds towards another place (m) from the next step on."""
+        self._grabs.move(grab, target)
+
+    def release(self, grab: int | Iterable[int] | None = None) -> None:
+        """Let go of what a grab holds, of several, or of all; bodies keep their velocities."""
+        self._grabs.release(grab)
+
+    @property
+    def grabbed(self) -> tuple[int, ...]:
+        """The numbers of the grabs that hold something."""
+        return self._grabs.held
+
+    @property
+    def grabbed_points(self) -> np.ndarray:
+        """(k, 3): where the held points are, in m, in the order of `grabbed`."""
+        return self._grabs.points()
+
     def step(self) -> RigidReport:
         """Advance by one time step, in `substeps` equal parts."""
         begin = time.perf_counter_ns()
         h = self.time_step / self.substeps
         stages = dict.fromkeys(("detect", "solve", "apart", "move"), 0.0)
         iterations = tries = 0
-        depth, residual, colours = 0.0, 0.0, np.zeros(0, np.int64)
+        depth, residuals, colours = 0.0, np.zeros(0), np.zeros(0, np.int64)
         for part in range(self.substeps):
             deadline = None
             if self.budget.ms is not None:
@@ -169,16 +222,15 @@ class RigidSimulation:
             solution, deepest = self._substep(h, deadline, stages)
             iterations, tries = iterations + solution.iterations, tries + solution.tries
             depth = max(depth, deepest)
-            residual = float(solution.residuals[-1]) if len(solution.residuals) else 0.0
-            colours = solution.colours
+            residuals, colours = solution.residuals, solution.colours
             self.time += h
         self.frames += 1
-        late = 0.0
+        late, residual = 0.0, float(residuals[-1]) if len(residuals) else 0.0
         if self.budget.ms is not None:
             late = max(0.0, (time.perf_counter_ns() - begin) / 1e6 - self.budget.ms)
         return RigidReport(
             self.frames, self.contacts, iterations, residual, tries, colours, depth, self.bodies.kinetic_energy(),
-            stages, late,
+            stages, late, residuals,
         )  # fmt: skip
 
     def _substep(self, h: float, deadline: int | None, stages: dict[str, float]) -> tuple[Solution, float]:
@@ -209,6 +261,7 @@ class RigidSimulation:
         turned = rotation.matrices(bodies.orientations)
         free = free_velocities(bodies, turned, self.gravity, h)
         self._apply_forces(free, turned, h)
+        free = self._grabs.pulled(free, turned, h)
         reach = h * np.linalg.norm(free[:, :3], axis=1) + 2 * SLOP
         contacts = self.detector.find(bodies.positions, turned, reach, self.threads)
         keep = ~waiting(bodies, contacts)

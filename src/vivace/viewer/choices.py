@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import InputError, UnknownNameError
-from ..scenes import SCENES, Scene, is_rigid, load_scene, soft, summary_of
+from ..scenes import SCENES, RigidScene, Scene, load_scene, summary_of
 from ..solvers import SOLVERS, Solver, make_solver, options_of
 from ..solvers.base import parse_solver
+from ..solvers.rigid import CONTACT_SOLVERS, ContactSolver, contact_options, make_contact_solver
 from .messages import SceneChoice, SolverChoice
 
 # In the order of the list; each that is registered, and the wrapped ones that are worth comparing.
@@ -42,9 +43,9 @@ class Target:
     name: str
     parameters: dict[str, Any]
 
-    def load(self) -> Scene:
+    def load(self) -> Scene | RigidScene:
         """The scene, with the parameters for looking at it where none are given; a file's goes by a name of its own."""
-        scene = soft(load_scene(self.name, **{**LIVE.get(self.name, {}), **self.parameters}))
+        scene = load_scene(self.name, **{**LIVE.get(self.name, {}), **self.parameters})
         return scene if self.is_named or scene.name not in SCENES else replace(scene, name=f"{scene.name} (file)")
 
     @property
@@ -57,6 +58,16 @@ def solver_choices(own: str = "") -> list[SolverChoice]:
     """All solvers, first `own`, that of a scene with options of its own, when it is none of them."""
     names = list(SOLVER_NAMES) if own in ("", *SOLVER_NAMES) else [own, *SOLVER_NAMES]
     return [_choice(name) for name in names]
+
+
+def contact_solver_choices(own: str = "") -> list[SolverChoice]:
+    """All contact solvers; first `own`, that of a scene, if it is none of them as they are."""
+    names = [*CONTACT_SOLVERS] if own in ("", *CONTACT_SOLVERS) else [own, *CONTACT_SOLVERS]
+    summaries = ((type(make_contact_solver(name)).__doc__ or "").strip().partition("\n")[0] for name in names)
+    return [
+        SolverChoice(name, CITATION.sub("", summary), None, None)
+        for name, summary in zip(names, summaries, strict=True)
+    ]
 
 
 def _choice(name: str) -> SolverChoice:
@@ -84,8 +95,12 @@ def with_relaxation(name: str, omega: float | None) -> tuple[str, dict[str, Any]
     return head, options if omega is None else {**options, "omega": omega}
 
 
-def name_of(solver: Solver) -> str:
-    """A solver's name with those of its options that are not the default, ω aside."""
+def name_of(solver: Solver | ContactSolver) -> str:
+    """A solver's name with those of its options that are not the default, ω of those for soft bodies aside."""
+    if isinstance(solver, ContactSolver):
+        usual = contact_options(type(solver))
+        own = ",".join(f"{key}={getattr(solver, key)}" for key in usual if getattr(solver, key) != usual[key])
+        return f"{solver.name}:{own}" if own else solver.name
     defaults = options_of(type(solver))
     changed = {key: getattr(solver, key) for key, value in defaults.items() if key not in ("inner", "omega")}
     text = ",".join(f"{key}={value}" for key, value in changed.items() if value != defaults[key])
@@ -101,8 +116,8 @@ def check_solver(name: str, known: list[SolverChoice]) -> SolverChoice:
 
 
 def scene_choices(own: str) -> list[SceneChoice]:
-    """All named scenes of soft bodies, and before them `own`, which the viewer began with, if it is none of them."""
-    named = [SceneChoice(name, CITATION.sub("", summary_of(name))) for name in SCENES if not is_rigid(name)]
+    """All named scenes, and before them `own`, which the viewer began with, if it is none of them."""
+    named = [SceneChoice(name, CITATION.sub("", summary_of(name))) for name in SCENES]
     return named if own in SCENES else [SceneChoice(own, "What the viewer was opened with."), *named]
 
 

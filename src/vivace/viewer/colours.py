@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .body_mesh import BodyReport
 from .messages import ColourBy
 from .snapshot import SimulationView
 
@@ -32,6 +33,8 @@ class Values:
 def values_of(colour_by: ColourBy, view: SimulationView, strain: np.ndarray) -> Values:
     """The bytes of a view; none for plain, and where there is nothing to show."""
     none = Values(np.zeros(0, np.uint8))
+    if isinstance(view.report, BodyReport):
+        return none
     if colour_by == "strain":
         high = max(LEAST_STRAIN, float(np.quantile(strain, 0.99)) if len(strain) else 0.0)
         return Values(_scaled(strain / high), 0.0, 100 * high, "%")

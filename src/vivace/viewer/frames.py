@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .body_mesh import BodyReport
 from .colours import values_of
 from .messages import FrameData, ViewData
 from .packing import pack, quantised
@@ -34,10 +35,10 @@ def frame_message(snapshot: Snapshot, precision: int) -> bytes:
 def _view(k: int, view: SimulationView, snapshot: Snapshot, precision: int, arrays: dict[str, np.ndarray]) -> ViewData:
     report = view.report
     positions = np.ascontiguousarray(report.positions)
-    strain, mean, largest = snapshot.backdrop.edges.strain(positions)
+    strain, mean, largest = snapshot.backdrop.strain(positions)
     values = values_of(snapshot.settings.colour_by, view, strain)
     low, scale = np.zeros(3), np.ones(3)
-    if precision == 16:
+    if precision == 16 and not snapshot.backdrop.spread(positions):
         arrays[f"positions{k}"], low, scale = quantised(positions)
     else:
         arrays[f"positions{k}"] = positions
@@ -62,6 +63,8 @@ def _view(k: int, view: SimulationView, snapshot: Snapshot, precision: int, arra
         [values.low, values.high],
         values.unit,
         list(view.held),
+        [list(point) for point in view.held_points],
+        report.depth if isinstance(report, BodyReport) else None,
     )
 
 

@@ -26,14 +26,19 @@ LONGEST = 4096  # bytes of a message from the page
 
 Vector = Annotated[list[Annotated[float, Meta(ge=-FAR, le=FAR)]], Meta(min_length=3, max_length=3)]
 Order = Annotated[int, Meta(ge=0, lt=2**53)]
+Vertex = Annotated[int, Meta(ge=0, lt=2**31)]
+Corners = Annotated[list[Vertex], Meta(min_length=3, max_length=3)]
+Weights = Annotated[list[Annotated[float, Meta(ge=-1, le=2)]], Meta(min_length=3, max_length=3)]
 Pointer = Annotated[int, Meta(ge=0, le=9)]
 Name = Annotated[str, Meta(max_length=120)]
 
 ColourBy = Literal["plain", "strain", "graph", "contact", "residual"]
 RecordingFormat = Literal["mp4", "gif", "npz"]
+BodyKind = Literal["soft", "rigid"]
 
 # Each setting with its range; the page's sliders have the same.
 BudgetMs = Annotated[float, Meta(ge=1, le=33)]
+Iterations = Annotated[int, Meta(ge=1, le=300)]
 Relaxation = Annotated[float, Meta(ge=0.05, le=1.99)]
 Stiffness = Annotated[float, Meta(ge=0.01, le=100)]
 TimeStep = Annotated[float, Meta(ge=1 / 240, le=1 / 15)]
@@ -48,14 +53,20 @@ GrabRadius = Annotated[float, Meta(ge=0, le=0.3)]
 
 @dataclass(frozen=True)
 class Grab:
-    """Hold `vertex` of the scene at `target`; `pointer` tells fingers apart, `order` counts the page's pulls."""
+    """Hold `vertex` of the scene at `target`; `pointer` tells fingers apart, `order` counts the page's pulls.
+
+    Rigid bodies are held at the point that was touched: the sum of `weights` times the places of `corners`, which are
+    those of a triangle. Said like this it is the same point of the body when that has moved on meanwhile.
+    """
 
     type: ClassVar[str] = "grab"
     pointer: Pointer
-    vertex: Annotated[int, Meta(ge=0, lt=2**31)]
+    vertex: Vertex
     target: Vector
     scene: int
     order: Order
+    corners: Corners | None = None
+    weights: Weights | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,7 @@ class Change:
     compare: Name | None = None
     relaxation: Relaxation | None = None
     budget_ms: BudgetMs | None = None
+    iterations: Iterations | None = None
     stiffness: Stiffness | None = None
     time_step: TimeStep | None = None
     gravity: Gravity | None = None
@@ -152,6 +164,7 @@ class Settings:
     Attributes:
         compare: the solver of the other half of a split view; "" for none.
         relaxation: ω of `solver`; None where it has none.
+        iterations: of a substep of rigid bodies; None where `budget_ms` is what ends a step.
         stiffness: times the scene's own.
         time_step: s.
         gravity: m/s², downward.
@@ -163,6 +176,7 @@ class Settings:
     compare: str
     relaxation: float | None
     budget_ms: float
+    iterations: int | None
     stiffness: float
     time_step: float
     gravity: float
@@ -193,12 +207,16 @@ class SceneChoice:
 
 @dataclass(frozen=True)
 class Hello:
-    """The first message. `client`: this page's key in `FrameData.orders`."""
+    """The first message. `client`: this page's key in `FrameData.orders`.
+
+    `solvers` are for soft bodies, `contact_solvers` for rigid ones.
+    """
 
     type: ClassVar[str] = "hello"
     version: str
     client: str
     solvers: list[SolverChoice]
+    contact_solvers: list[SolverChoice]
     scenes: list[SceneChoice]
 
 
@@ -208,6 +226,7 @@ class State:
 
     type: ClassVar[str] = "state"
     scene: str
+    bodies: BodyKind
     settings: Settings
     busy: str
     recording: bool
@@ -263,13 +282,15 @@ class SceneData:
     """What stays the same from frame to frame.
 
     Arrays: triangles (uint32, 3 a triangle), edges (uint32, 2 an edge; where there are no triangles), pinned (uint32),
-    colours (uint8, 3 a vertex, sRGB; empty for one body), scenery_vertices (float32) and scenery_triangles (uint32).
+    colours (uint8, 3 a vertex, sRGB; empty for one body), immovable (uint32: vertices of rigid bodies that nobody can
+    grab), scenery_vertices (float32) and scenery_triangles (uint32).
     """
 
     type: ClassVar[str] = "scene"
     scene: int  # frames say to which scene they belong
     name: str
     summary: str
+    bodies: BodyKind
     vertices: int
     camera: CameraView
     ground: float | None  # height
@@ -288,6 +309,8 @@ class ViewData:
         scale: see `low`.
         values: what the colours of this frame mean: from, to (in `unit`).
         held: [vertex, ...] that somebody holds.
+        held_points: of rigid bodies, places (m).
+        depth: the deepest overlap of rigid bodies (m); None for soft ones.
     """
 
     solver: str
@@ -309,6 +332,8 @@ class ViewData:
     values: list[float]
     unit: str
     held: list[int]
+    held_points: list[list[float]]
+    depth: float | None
 
 
 @dataclass(frozen=True)

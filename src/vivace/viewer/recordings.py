@@ -14,8 +14,12 @@ from .._version import __version__
 from ..errors import InputError
 from ..files import replacing
 from ..pictures import Camera, Film
-from ..scenes import Scene
+from ..pictures.bodies import film_of_bodies
+from ..scenes import RigidScene, Scene
 from ..simulation import Simulation
+from ..simulation.report import Report
+from ..simulation.rigid_simulation import RigidSimulation
+from .body_mesh import BodyReport
 from .film_process import write_in_process
 from .messages import Settings
 
@@ -23,7 +27,10 @@ MOST_BYTES = 1 << 30  # of positions: seven minutes of the tablecloth
 
 
 class Recording:
-    """Positions of every step while it is `active`. Written by the physics thread, read by others."""
+    """Positions of every step while it is `active`, of rigid bodies their poses.
+
+    Written by the physics thread, read by others.
+    """
 
     def __init__(self) -> None:
         self.active = False
@@ -31,7 +38,7 @@ class Recording:
         self._bytes = 0
         self.seconds = 0.0
         self._about: dict[str, Any] = {}
-        self._scene: Scene | None = None
+        self._scene: Scene | RigidScene | None = None
         self.full = False
 
     @property
@@ -39,7 +46,7 @@ class Recording:
         """How many frames there are."""
         return len(self._frames)
 
-    def begin(self, scene: Scene, settings: Settings, sim: Simulation) -> None:
+    def begin(self, scene: Scene | RigidScene, settings: Settings, sim: Simulation | RigidSimulation) -> None:
         """Forget what was recorded and begin anew."""
         self._frames, self._bytes, self.seconds, self.full = [], 0, 0.0, False
         self._scene = scene
@@ -50,12 +57,12 @@ class Recording:
             "settings": asdict(settings),
             "time_step": sim.time_step,
             "threads": sim.threads,
-            "seed": sim.seed,
+            "seed": sim.seed if isinstance(sim, Simulation) else getattr(sim.solver, "seed", 0),
         }
         self.active = True
 
     def add(self, positions: np.ndarray, h: float) -> None:
-        """Keep a copy of the positions after a step of h seconds; stops when memory for recordings is full."""
+        """Keep a copy of what `frame_of` says of a step of h seconds; stops when memory for recordings is full."""
         frame = np.array(positions, np.float32)
         self._frames.append(frame)
         self._bytes += frame.nbytes
@@ -74,23 +81,32 @@ class Recording:
         frames, scene = np.stack(self._frames), self._scene
         about = {**self._about, "frames": len(frames), "seconds": self.seconds}
         if path.suffix == ".npz":
-            _write_numbers(path, scene, frames, about)
+            with replacing(path) as temporary:
+                numbers = _numbers(scene, frames)
+                np.savez_compressed(temporary, **numbers, settings=np.array(json.dumps(about, default=str)))
         else:
-            h = self.seconds / len(frames)
-            film = Film.of(scene.model, frames, h, view=scene.view, camera=camera, settings=about)
-            write_in_process(film, path, progress)
+            write_in_process(_film(scene, frames, self.seconds / len(frames), camera, about), path, progress)
 
 
-def _write_numbers(path: Path, scene: Scene, frames: np.ndarray, about: dict[str, Any]) -> None:
-    """Positions (frames, n, 3), what they are the vertices of, and what made them."""
-    mesh = scene.model.mesh
-    with replacing(path) as temporary:
-        np.savez_compressed(
-            temporary,
-            positions=frames,
-            triangles=mesh.triangles,
-            edges=mesh.edges,
-            tets=mesh.tets,
-            pinned=scene.model.pinned,
-            settings=np.array(json.dumps(about, default=str)),
-        )
+def frame_of(report: Report | BodyReport) -> np.ndarray:
+    """What is kept of a step: positions (n, 3), of rigid bodies poses (M, 7)."""
+    return report.poses if isinstance(report, BodyReport) else report.positions
+
+
+def _film(
+    scene: Scene | RigidScene, frames: np.ndarray, h: float, camera: Camera | None, about: dict[str, Any]
+) -> Film:
+    if isinstance(scene, RigidScene):
+        poses = frames[:, :, :3], frames[:, :, 3:]
+        return film_of_bodies(scene.bodies, *poses, h, view=scene.view, camera=camera, settings=about)
+    return Film.of(scene.model, frames, h, view=scene.view, camera=camera, settings=about)
+
+
+def _numbers(scene: Scene | RigidScene, frames: np.ndarray) -> dict[str, Any]:
+    """Positions (frames, n, 3), and what they are the vertices of; of rigid bodies orientations (frames, M, 4)."""
+    if isinstance(scene, RigidScene):
+        movable = np.array([not body.immovable for body in scene.bodies])
+        return {"positions": frames[:, :, :3], "orientations": frames[:, :, 3:], "movable": movable}
+    mesh, pinned = scene.model.mesh, scene.model.pinned
+    drawn = {"triangles": mesh.triangles, "edges": mesh.edges, "tets": mesh.tets}
+    return {"positions": frames, **drawn, "pinned": pinned}

@@ -1,13 +1,9 @@
-"""A scene, the simulations of it, and the settings they run with. No threads here.
-
-Every setting has a method `set_NAME`, which changes it in all simulations from the next step on.
-"""
+"""A scene of soft bodies, the simulations of it, and the settings they run with. No threads here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,24 +13,16 @@ from ..simulation.report import Report
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from .choices import check_solver, name_of, solver_choices, with_relaxation
-from .messages import RANGES, ColourBy, Settings
+from .messages import BodyKind, Grab, Settings
 from .pointers import Pointers
+from .running import DEFAULT_MS, Lost, Running, shortened, within
 from .snapshot import Backdrop, SimulationView
 
 FAR = 1e3  # times the scene's size: where a body is counted as lost, like one that is not finite
 TRACED = 3  # every so many steps, the residual of each sweep is kept: the page draws no more curves than that
-DEFAULT_MS = 8.0
 
 
-class Lost(Exception):
-    """A solver has lost its simulation, or cannot go on with it. `k`: which of the two."""
-
-    def __init__(self, k: int, why: str):
-        super().__init__(why)
-        self.k = k
-
-
-class RunningScene:
+class RunningScene(Running[Simulation]):
     """A scene that runs: one simulation, or two with different solvers on the same input.
 
     Args:
@@ -43,6 +31,9 @@ class RunningScene:
         before: settings of the scene before, of which those of looking are kept.
         budget_ms: instead of the simulation's own.
     """
+
+    bodies: ClassVar[BodyKind] = "soft"
+    fallback: ClassVar[str] = "auto"
 
     def __init__(
         self,
@@ -69,7 +60,8 @@ class RunningScene:
             solver=name,
             compare="",
             relaxation=getattr(sim.solver, "omega", None),
-            budget_ms=_within("budget_ms", sim.budget.ms or DEFAULT_MS),
+            budget_ms=within("budget_ms", sim.budget.ms or DEFAULT_MS),
+            iterations=None,
             stiffness=1.0,
             time_step=sim.time_step,
             gravity=float(-sim.gravity[1]),
@@ -89,7 +81,7 @@ class RunningScene:
         for k, sim in enumerate(self.sims):
             sim.trace = self._steps % TRACED == 0
             try:
-                report = sim.step(_shortened(sim.budget, spent_ms))
+                report = sim.step(shortened(sim.budget, spent_ms))
             except VivaceError as error:  # cannot do this, after all: contacts, say
                 raise Lost(k, str(error)) from error
             if not report.finite or float(np.abs(report.positions).max()) > self._far:
@@ -111,22 +103,16 @@ class RunningScene:
             sim.positions, sim.velocities = self._start
         self.time = 0.0
 
+    def grab(self, key: tuple[str, int], message: Grab) -> None:
+        """A pointer takes a vertex, and what is around it."""
+        target = np.array(message.target)
+        self.pointers.grab(self.sims, key, message.vertex, target, self.settings.grab_radius)
+
     # --- settings -------------------------------------------------------------------------------------------------
 
-    def _set(self, **values: Any) -> None:
-        self.settings = replace(self.settings, **values)
-
-    def set_budget_ms(self, value: float) -> None:
-        """Give every step so many milliseconds."""
-        for sim in self.sims:
-            sim.budget = Budget(ms=value)
-        self._set(budget_ms=value)
-
-    def set_gravity(self, value: float) -> None:
-        """Set gravity (m/s², downward)."""
-        for sim in self.sims:
-            sim.gravity = (0.0, -value, 0.0)
-        self._set(gravity=value)
+    def set_iterations(self, value: int) -> None:
+        """Refused."""
+        raise InputError(f"{self.scene.name} is made of soft bodies, whose steps have a budget of milliseconds")
 
     def set_wind(self, value: float) -> None:
         """Set the speed of the wind (m/s)."""
@@ -142,30 +128,12 @@ class RunningScene:
             sim.wind = (speed * np.cos(angle), 0.0, -speed * np.sin(angle))
         self._set(wind=speed, wind_heading=heading)
 
-    def set_time_step(self, value: float) -> None:
-        """Set the time that a step simulates (s)."""
-        for sim in self.sims:
-            sim.time_step = value
-        self._set(time_step=value)
-
     def set_stiffness(self, value: float) -> None:
         """Set all stiffnesses to so many times the scene's own."""
         model = self._model.stiffened(value)
         for sim in self.sims:
             sim.replace_model(model)
         self._set(stiffness=value)
-
-    def set_grab_radius(self, value: float) -> None:
-        """Set how far around a grabbed vertex others are held with it (m)."""
-        self._set(grab_radius=value)
-
-    def set_colour_by(self, value: ColourBy) -> None:
-        """Set what the colours of the body show."""
-        self._set(colour_by=value)
-
-    def set_paused(self, value: bool) -> None:
-        """Stop the simulation, or let it go on."""
-        self._set(paused=value)
 
     def set_relaxation(self, value: float) -> None:
         """Set ω of the solver, at most what it can take; InputError where it has none."""
@@ -186,7 +154,7 @@ class RunningScene:
         def make() -> Solver:
             sim = Simulation(model, solver=name, time_step=h, threads=threads, seed=seed)
             sim.positions = positions
-            warm(sim)
+            warm_bodies(sim)
             return sim.solver
 
         return make
@@ -196,6 +164,10 @@ class RunningScene:
         self.sims[k].solver = solver
         self.names[k] = name
         self._set(**({"solver": name, "relaxation": omega} if k == 0 else {"compare": name}))
+
+    def use_fallback(self, k: int) -> None:
+        """Let simulation k go on with `auto`."""
+        self.use_solver(k, self.fallback, make_solver(self.fallback), None)
 
     def compare_with(self, name: str, solver: Solver) -> None:
         """A second simulation that goes on from where the first is."""
@@ -223,17 +195,8 @@ class RunningScene:
         self._set(compare="")
 
 
-def warm(sim: Simulation) -> None:
+def warm_bodies(sim: Simulation) -> None:
     """Compile and set up all that a step needs, with and without a trace of its residuals."""
     sim.prepare(wait=True)
     for sim.trace in (False, True):
         sim.step(Budget(iterations=2))
-
-
-def _shortened(budget: Budget, ms: float) -> Budget:
-    return budget if budget.ms is None else replace(budget, ms=max(budget.ms - ms, 0.5 * budget.ms))
-
-
-def _within(name: str, value: float) -> float:
-    low, high = RANGES[name]
-    return float(np.clip(value, low, high))

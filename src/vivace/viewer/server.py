@@ -27,9 +27,10 @@ from websockets.http11 import Request, Response
 from .._version import __version__
 from ..errors import InputError, VivaceError
 from ..pictures.camera import Camera
+from ..scenes import RigidScene
 from ..scenes.writing import scene_text
 from . import messages as m
-from .choices import scene_choices, with_relaxation
+from .choices import contact_solver_choices, scene_choices, solver_choices, with_relaxation
 from .frames import frame_message
 from .security import Allowance, Gate
 from .session import Session
@@ -168,7 +169,10 @@ class Server:
         client = Client(str(self._count), socket)
         self.clients[client.name] = client
         session = self.session
-        client.post(m.Hello(__version__, client.name, session.running_scene.choices, scene_choices(session.own)))
+        running = session.running_scene
+        soft, contact = solver_choices(), contact_solver_choices()
+        solvers = (running.choices, contact) if running.bodies == "soft" else (soft, running.choices)
+        client.post(m.Hello(__version__, client.name, *solvers, scene_choices(session.own)))
         client.post(session.state)
         session.watchers = len(self.clients)
         session.call(lambda: None)  # wakes it
@@ -297,7 +301,7 @@ def _scene_file(session: Session) -> str:
         budget=sim.budget,
         time_step=settings.time_step,
         gravity=sim.gravity,
-        wind=sim.wind,
+        wind=None if isinstance(session.scene, RigidScene) else sim.wind,
         stiffness=settings.stiffness,
     )
 

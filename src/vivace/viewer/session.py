@@ -29,16 +29,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import InputError, VivaceError
-from ..scenes import SCENES, Scene
-from ..simulation.simulation import Simulation
-from ..solvers import make_solver
+from ..scenes import SCENES, RigidScene, Scene
 from . import messages as m
 from .background_worker import BackgroundWorker
 from .choices import Target, check_solver
 from .priority import Preference
-from .recordings import Recording
-from .running_scene import Lost, RunningScene, warm
+from .recordings import Recording, frame_of
+from .running import Lost, Running
 from .snapshot import SimulationView, Snapshot
+from .starting import budget_of, run_scene, warm
 
 T = TypeVar("T")
 
@@ -63,8 +62,8 @@ class Session:
         self,
         target: Target,
         *,
-        scene: Scene | None = None,
-        sim: Simulation | None = None,
+        scene: Scene | RigidScene | None = None,
+        sim: Any = None,
         solver: str | None = None,
         budget_ms: float | None = None,
         threads: int | None = None,
@@ -76,9 +75,9 @@ class Session:
         scene = target.load() if scene is None else scene
         if sim is None:
             sim = scene.simulate(solver=solver, **self._making)
-            budget_ms = budget_ms or scene.budget.ms or 8.0
+            budget_ms = budget_ms or budget_of(scene)
         self.own = scene.name  # by which the page can come back to it
-        self.running_scene = RunningScene(scene, sim, budget_ms=budget_ms)
+        self.running_scene: Running[Any] = run_scene(scene, sim, budget_ms=budget_ms)
         self.newest: Snapshot | None = None
         self.notify: Callable[[], None] = lambda: None  # called from the physics thread when there is a new snapshot
         self.send: Callable[[m.ToPage, str | None], None] = lambda message, client: None  # to a client; None: to all
@@ -154,12 +153,12 @@ class Session:
         return answer
 
     @property
-    def scene(self) -> Scene:
+    def scene(self) -> Scene | RigidScene:
         """The scene that runs."""
         return self.running_scene.scene
 
     @property
-    def sims(self) -> list[Simulation]:
+    def sims(self) -> list[Any]:
         """Its simulation, and in a split view the other."""
         return self.running_scene.sims
 
@@ -171,9 +170,10 @@ class Session:
     @property
     def state(self) -> m.State:
         """What pages show besides the frames."""
-        recording = self.recording
+        recording, running = self.recording, self.running_scene
         busy = self._background.busy or (FIRST_STEP if self.newest is None else "")
-        return m.State(self.scene.name, self.settings, busy, recording.active, recording.frames, recording.seconds)
+        recorded = recording.active, recording.frames, recording.seconds
+        return m.State(self.scene.name, running.bodies, self.settings, busy, *recorded)
 
     # --- the thread -----------------------------------------------------------------------------------------------
 
@@ -255,14 +255,14 @@ class Session:
             self._publish(newest.views, newest.ms)
 
     def _record_frame(self, view: SimulationView) -> None:
-        self.recording.add(view.report.positions, self.settings.time_step)
+        self.recording.add(frame_of(view.report), self.settings.time_step)
         if self.recording.full:
             self.send(m.Notice("info", "the recording is full; it was ended and can be saved"), None)
         if not self.recording.active or self.recording.frames % TOLD == 0:
             self._changed()
 
     def _recover(self, lost: Lost) -> None:
-        """Start anew; with `auto`, if that helps; and paused, if not even that can go on."""
+        """Start anew; with the scene's fallback, if that helps; and paused, if not even that can go on."""
         running, name = self.running_scene, self.running_scene.names[lost.k]
         frames = running.sims[lost.k].frames
         again, self._lost_at = frames - self._lost_at < SOON, frames
@@ -271,9 +271,9 @@ class Session:
             running.reset()
         if not (again or refused):
             text = f"{lost}; it was started again"
-        elif name != "auto":
-            running.use_solver(lost.k, "auto", make_solver("auto"), None)
-            text = f"{lost}; auto goes on"
+        elif name != running.fallback:
+            running.use_fallback(lost.k)
+            text = f"{lost}; {running.fallback} goes on"
         else:
             running.set_paused(True)
             text = f"{lost}; paused"
@@ -296,8 +296,7 @@ class Session:
     def _grab(self, client: str, message: m.Grab) -> None:
         running = self.running_scene
         if message.scene == running.backdrop.number and self._is_new(client, message.order):
-            key, target = (client, message.pointer), np.array(message.target)
-            running.pointers.grab(running.sims, key, message.vertex, target, running.settings.grab_radius)
+            running.grab((client, message.pointer), message)
 
     def _drag(self, client: str, message: m.Drag) -> None:
         if self._is_new(client, message.order):
@@ -351,6 +350,7 @@ class Session:
         running = self.running_scene
         if not name:
             return running.compare_no_more()
+        running.check_comparable()
         make = running.maker(name)
 
         def work() -> Callable[[], None]:
@@ -359,7 +359,7 @@ class Session:
 
         return self._prepare(f"preparing {name}", work, client)
 
-    def _if_still(self, running: RunningScene, what: Callable[[], None]) -> None:
+    def _if_still(self, running: Running[Any], what: Callable[[], None]) -> None:
         """Do something to a running scene that may have been replaced meanwhile."""
         if self.running_scene is running:
             what()
@@ -375,19 +375,19 @@ class Session:
 
         def work() -> Callable[[], None]:
             scene = target.load()
-            sim = scene.simulate(**self._making)
+            sim: Any = scene.simulate(**self._making)
             warm(sim)
             return lambda: self._begin(scene, scene.simulate(solver=sim.solver, **self._making))
 
         self._prepare(f"loading {message.name}", work, client)
 
-    def _begin(self, scene: Scene, sim: Simulation) -> None:
+    def _begin(self, scene: Scene | RigidScene, sim: Any) -> None:
         """Another scene; what is held falls."""
         old = self.running_scene
         old.pointers.release_all(old.sims)
         self.recording.end()
-        budget = scene.budget.ms or 8.0
-        self.running_scene = RunningScene(scene, sim, old.backdrop.number + 1, before=old.settings, budget_ms=budget)
+        number, budget = old.backdrop.number + 1, budget_of(scene)
+        self.running_scene = run_scene(scene, sim, number, before=old.settings, budget_ms=budget)
         self._changed()
 
     def _prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str) -> None:

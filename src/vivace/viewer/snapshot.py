@@ -14,6 +14,7 @@ from ..pictures.palette import body_colours
 from ..pictures.scenery import Scenery
 from ..scenes import Scene
 from ..simulation.report import Report
+from .body_mesh import BodyReport, RigidBackdrop
 from .edges import Edges
 from .messages import CameraView, SceneData, Settings
 from .packing import pack
@@ -25,13 +26,14 @@ FRONT = (0.13, 0.45, 0.72)
 class SimulationView:
     """One simulation's step: all that is shown, or a half of the split view."""
 
-    report: Report
+    report: Report | BodyReport
     solver: str  # that was asked for
     used: str  # that made the step
     frames: int
     budget_ms: float | None
     labels: np.ndarray | None  # number of each vertex's colour
     held: tuple[int, ...]
+    held_points: tuple[tuple[float, ...], ...] = ()
 
 
 class Backdrop:
@@ -44,6 +46,14 @@ class Backdrop:
     def edges(self) -> Edges:
         """The edges that are drawn of the mesh."""
         return Edges(self.scene.model.mesh)
+
+    def strain(self, positions: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """The largest strain at each vertex, and mean and largest of all edges."""
+        return self.edges.strain(positions)
+
+    def spread(self, positions: np.ndarray) -> bool:
+        """Whether vertices are so far apart that 16 bits are too few for a place."""
+        return False
 
     @cached_property
     def message(self) -> bytes:
@@ -67,8 +77,8 @@ class Backdrop:
         }
         seen = CameraView(list(camera.eye), list(camera.target), list(camera.up), camera.fov_degrees)
         ground = scenery.ground if scenery else None
-        header = SceneData(self.number, scene.name, _summary(scene), mesh.n_vertices, seen, _plain(ground), arrays={})
-        return pack(header, arrays)
+        about = self.number, scene.name, _summary(scene)
+        return pack(SceneData(*about, "soft", mesh.n_vertices, seen, _plain(ground), arrays={}), arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +86,7 @@ class Snapshot:
     """A frame: the views, and what made them. `ms`: of all steps and of the changes that came before them."""
 
     number: int
-    backdrop: Backdrop
+    backdrop: Backdrop | RigidBackdrop
     time: float
     speed: float
     settings: Settings

@@ -1,15 +1,20 @@
 // What the plots show of the steps that went by, for each simulation: milliseconds by stage, and the last residuals.
 
-import { effect } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 
 import type { FrameData } from "../../messages";
 import { frame } from "../../store";
+import { rigid } from "../settings";
 
-/** In the order of a step; what a server adds later is counted with the last. */
-export const STAGES = ["predict", "collide", "colour", "solve", "guard", "update"] as const;
+/** In the order of a step, with the token of the style sheet that has its colour. */
+const SOFT_STAGES = ["predict", "collide", "colour", "solve", "guard", "update"].map((stage) => [stage, `stage-${stage}`]);
+const RIGID_STAGES = [["detect", "stage-collide"], ["solve", "stage-solve"], ["apart", "stage-guard"], ["move", "stage-update"]];
+
+/** Stages of the bodies that there are now; what a server adds later is counted with the last. */
+export const stages = computed(() => (rigid.value ? RIGID_STAGES : SOFT_STAGES) as [string, string][]);
 const KEPT = 150;
 
-/** One row for each step, stages in the order of STAGES. */
+/** One row for each step, in the order of its stages. */
 const rows: [number[][], number[][]] = [[], []];
 let last = { scene: -1, frames: -1 };
 
@@ -47,10 +52,11 @@ function keep(now: FrameData): void {
     const view = now.views[k];
     if (!view) row.length = 0;
     else {
-      const ms = new Array<number>(STAGES.length).fill(0);
+      const names = stages.peek().map(([name]) => name);
+      const ms = new Array<number>(names.length).fill(0);
       for (const [stage, spent] of view.stages) {
-        const place = STAGES.indexOf(stage as (typeof STAGES)[number]);
-        ms[place < 0 ? STAGES.length - 1 : place]! += spent;
+        const place = names.indexOf(stage);
+        ms[place < 0 ? names.length - 1 : place]! += spent;
       }
       row.push(ms);
       if (row.length > KEPT) row.shift();
@@ -68,14 +74,14 @@ export function startHistory(): void {
 export function stacked(view: 0 | 1): [number[], ...number[][]] {
   const kept = rows[view];
   const places = kept.map((_, k) => k - kept.length + 1);
-  const sums = STAGES.map((_, top) => kept.map((ms) => ms.slice(0, top + 1).reduce((sum, part) => sum + part, 0)));
+  const sums = stages.peek().map((_, top) => kept.map((ms) => ms.slice(0, top + 1).reduce((sum, part) => sum + part, 0)));
   return [places, ...sums.reverse()];
 }
 
 /** The mean of each stage over the last second or so. */
 export function means(view: 0 | 1): number[] {
   const kept = rows[view].slice(-30);
-  return STAGES.map((_, stage) => kept.reduce((sum, ms) => sum + (ms[stage] ?? 0), 0) / Math.max(1, kept.length));
+  return stages.peek().map((_, stage) => kept.reduce((sum, ms) => sum + (ms[stage] ?? 0), 0) / Math.max(1, kept.length));
 }
 
 /** What most steps stay below: a few that had to prepare something would dwarf the rest. */

@@ -4,6 +4,7 @@ import type uPlot from "uplot";
 
 import { frame } from "../../store";
 import { power, short } from "../format";
+import { rigid } from "../settings";
 import { slowFrame } from "../throttle";
 import { token } from "../theme";
 import { residuals } from "./history";
@@ -74,17 +75,18 @@ function words(): string {
     const first = line[0];
     const last = line[line.length - 1];
     if (!first || !last) return `${view.solver}: no residuals`;
-    return `${view.solver}: from ${short(first[1])} to ${short(last[1])} in ${last[0] + 1} sweeps`;
+    return `${view.solver}: from ${short(first[1])} to ${short(last[1])} in ${last[0] + 1} ${rigid.peek() ? "iterations" : "sweeps"}`;
   });
   return told.join("; ");
 }
 
 export function ResidualPlot() {
   const views = slowFrame.value?.views ?? [];
+  const title = rigid.value ? "Residual by iteration, last substep" : "Residual by sweep";
   return (
     <figure>
       <figcaption>
-        <h3>Residual by sweep</h3>
+        <h3>{title}</h3>
         {views.length > 1 && (
           <p class="keys">
             {views.map((view, k) => (
@@ -96,7 +98,7 @@ export function ResidualPlot() {
           </p>
         )}
       </figcaption>
-      <LivePlot label="Residual by sweep" height={132} options={options} data={data} words={words} kind="residual" />
+      <LivePlot label={title} height={132} options={options} data={data} words={words} kind="residual" />
     </figure>
   );
 }

@@ -5,16 +5,17 @@ import type uPlot from "uplot";
 
 import { fixed } from "../format";
 import { slowFrame } from "../throttle";
-import { settings } from "../settings";
+import { allowed, settings } from "../settings";
 import { token } from "../theme";
-import { SPAN, STAGES, means, stacked, usualMost } from "./history";
+import { SPAN, means, stacked, stages, usualMost } from "./history";
 import { LivePlot, axis } from "./live";
 
 const chosen = signal<0 | 1>(0);
 const side = computed(() => ((slowFrame.value?.views.length ?? 0) > 1 ? chosen.value : 0));
 const HEADROOM = 1.25; // of the budget, so that its line is not the edge
 
-const budget = () => settings.peek()?.budget_ms ?? 8;
+const budget = () => allowed.peek();
+const line = () => (settings.peek()?.iterations == null ? "budget" : "real time");
 
 /** In steps, so that the axis keeps still. */
 function upTo(): uPlot.Range.MinMax {
@@ -37,7 +38,7 @@ function drawBudget(plot: uPlot): void {
   ctx.stroke();
   ctx.font = `${11 * scale}px system-ui, sans-serif`;
   ctx.textAlign = "right";
-  ctx.fillText(`budget ${fixed(budget(), 1)} ms`, bbox.left + bbox.width, y - 4 * scale);
+  ctx.fillText(`${line()} ${fixed(budget(), 1)} ms`, bbox.left + bbox.width, y - 4 * scale);
   ctx.restore();
 }
 
@@ -55,8 +56,8 @@ function options(): Omit<uPlot.Options, "width" | "height"> {
     // From the sum of all down to the first stage, each painted over the one before.
     series: [
       {},
-      ...[...STAGES].reverse().map((stage) => ({
-        fill: token(`stage-${stage}`),
+      ...[...stages.peek()].reverse().map(([, colour]) => ({
+        fill: token(colour),
         width: 0,
         points: { show: false },
       })),
@@ -67,8 +68,8 @@ function options(): Omit<uPlot.Options, "width" | "height"> {
 
 function words(): string {
   const ms = means(side.peek());
-  const parts = STAGES.map((stage, k) => `${stage} ${fixed(ms[k] ?? 0, 1)}`);
-  return `Lately, in milliseconds: ${parts.join(", ")}; the budget is ${fixed(budget(), 1)}`;
+  const parts = stages.peek().map(([stage], k) => `${stage} ${fixed(ms[k] ?? 0, 1)}`);
+  return `Lately, in milliseconds: ${parts.join(", ")}; the line of ${line()} is at ${fixed(budget(), 1)}`;
 }
 
 export function StagePlot() {
@@ -105,12 +106,12 @@ export function StagePlot() {
         options={options}
         data={() => stacked(side.peek())}
         words={words}
-        kind={`stages${side.value}`}
+        kind={`stages${side.value}${stages.value.length}`}
       />
       <ul class="keys stages">
-        {STAGES.map((stage, k) => (
+        {stages.value.map(([stage, colour], k) => (
           <li key={stage}>
-            <i class="swatch" style={{ background: `var(--stage-${stage})` }} aria-hidden="true" />
+            <i class="swatch" style={{ background: `var(--${colour})` }} aria-hidden="true" />
             {stage} <b>{fixed(ms[k] ?? 0, 1)}</b>
           </li>
         ))}
