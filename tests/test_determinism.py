@@ -7,7 +7,7 @@ from solvers.rounding import small_scene
 from vivace import SOLVERS, Budget
 from vivace.scenes import make_scene
 
-FRAMES = 40
+FRAMES = 20
 SCENES = {
     "tablecloth": lambda: make_scene("tablecloth", resolution=40),  # colours of several chunks for a team of threads
     "body": lambda: make_scene("armadillo", resolution=20),

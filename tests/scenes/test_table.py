@@ -10,9 +10,9 @@ from vivace.scenes import make_scene
 TOP, HALF = 0.5, 0.31  # m: height of the table, half its width
 
 
-def draped(solver="auto", iterations=8, seconds=6.0, resolution=40, **options):
+def draped(solver="auto", iterations=8, seconds=6.0, **options):
     """With as many iterations in every step."""
-    scene = make_scene("tablecloth", resolution=resolution, table=True, **options)
+    scene = make_scene("tablecloth", resolution=30, table=True, **options)
     sim = scene.simulate(solver=solver, budget=Budget(iterations=iterations), threads=1)
     run(sim, seconds)
     return sim
@@ -68,7 +68,7 @@ def test_it_drapes_and_stays_outside(solver, iterations):
 @pytest.mark.parametrize("iterations", [8, 30])
 def test_it_comes_to_rest(iterations):
     """What lies does not move at all, what hangs swings out, in air that takes half of it in 2.8 s."""
-    sim = draped(iterations=iterations, seconds=14.0, resolution=30)
+    sim = draped(iterations=iterations, seconds=14.0)
     assert speed(sim) < 0.01  # which folds there are, and how long they swing, depends on the last bits
     run(sim, 6.0)
     assert speed(sim) < 0.005
