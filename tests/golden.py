@@ -16,6 +16,7 @@ import platform
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -74,6 +75,12 @@ def _fold() -> Scene:
     return replace(scene, model=cloth.collide(balls, thickness=0.02, friction=(0.4, 0.3)))
 
 
+@cache
+def made(scene: str) -> Scene:
+    """The scene of that name, for all trajectories in it: simulations do not change scenes."""
+    return SCENES[scene]()
+
+
 def _simulate(scene: Scene, **options) -> Simulation:
     sim = Simulation(scene.model, time_step=scene.time_step, **options)
     if scene.start is not None:
@@ -100,7 +107,7 @@ def cases() -> list[tuple[str, str]]:
 def trajectory(scene: str, solver: str, threads: int) -> tuple[str, list[float]]:
     """A digest of positions and velocities over the frames, and the centre of mass at their end (m)."""
     options, set_before = WAYS.get(solver, ({"solver": solver}, lambda sim, frame: None))
-    sim = _simulate(SCENES[scene](), budget=Budget(iterations=ITERATIONS), threads=threads, seed=0, **options)
+    sim = _simulate(made(scene), budget=Budget(iterations=ITERATIONS), threads=threads, seed=0, **options)
     digest = hashlib.sha256()
     try:
         for frame in range(FRAMES):

@@ -2,6 +2,7 @@
 
 import ast
 import statistics
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,12 @@ LAYERS = [
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 
 
+@cache
+def nodes(file):
+    """Everything in a file's syntax."""
+    return list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+
+
 def modules():
     """Dotted names below the package, as tuples, and their files."""
     for file in sorted(PACKAGE.rglob("*.py")):
@@ -44,7 +51,7 @@ def modules():
 def imports(parts, file):
     """(module, name) of everything a file imports from the package, wherever the import stands."""
     package = parts[:-1]
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in nodes(file):
         if isinstance(node, ast.ImportFrom):
             if node.level:
                 base = package[: len(package) - (node.level - 1)]
@@ -129,7 +136,7 @@ def test_compilers_are_the_backends_business():
     for parts, file in modules():
         if room_of(parts) == "backends":
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in nodes(file):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             foreign += [".".join(parts) for name in names if name.split(".")[0] in ("numba", "llvmlite")]

@@ -7,7 +7,7 @@ from solvers.rounding import small_scene
 from vivace import SOLVERS, Budget
 from vivace.scenes import make_scene
 
-FRAMES = 100
+FRAMES = 20
 SCENES = {
     "tablecloth": lambda: make_scene("tablecloth", resolution=40),  # colours of several chunks for a team of threads
     "body": lambda: make_scene("armadillo", resolution=20),
@@ -31,7 +31,7 @@ def trajectory(scene, solver, threads, seed=0, frames=FRAMES):
 @pytest.mark.parametrize("name", list(SCENES))
 def test_threads_do_not_change_a_bit(name, solver):
     scene = SCENES[name]()
-    frames = FRAMES if name == "tablecloth" else 30
+    frames = FRAMES if name == "tablecloth" else 10
     alone = trajectory(scene, solver, 1, frames=frames)
     assert trajectory(scene, solver, 2, frames=frames) == alone
     assert trajectory(scene, solver, 3, frames=frames) == alone

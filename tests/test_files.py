@@ -132,23 +132,26 @@ def test_two_writers_at_once(tmp_path):
 
 WRITER = """
 import sys
+from contextlib import ExitStack
 from vivace.files import replacing
-with replacing(sys.argv[1]) as temporary:
-    temporary.write_text("half")
-    print(temporary.name, flush=True)
+with ExitStack() as stack:
+    for path in sys.argv[1:]:
+        temporary = stack.enter_context(replacing(path))
+        temporary.write_text("half")
+        print(temporary.name, flush=True)
     sys.stdin.read()
 """
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="processes are asked for by their number on POSIX only")
 
 
 @contextmanager
-def writer(path):
-    """(process, name of its temporary file): another process that is half-way through writing `path`, and waits."""
+def writer(*paths):
+    """(process, names of its temporary files): another process that is half-way through writing them, and waits."""
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WRITER, *map(str, paths)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
-        yield process, process.stdout.readline().strip()
+        yield process, *(process.stdout.readline().strip() for _ in paths)
     finally:
         process.kill()
         process.wait()
@@ -164,15 +167,18 @@ def kill(process):
 
 @pytest.mark.slow
 @needs_posix
-@pytest.mark.parametrize("name", ["film.mp4", "no suffix", ".hidden", "[b] ü 🧵.two.gif", "n" * 230 + ".npz"])
-def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path, name):
-    path = tmp_path / name
-    with writer(path) as (process, left):
+def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):
+    written = ["film.mp4", "no suffix", ".hidden", "[b] ü 🧵.two.gif", "n" * 230 + ".npz"]
+    paths = [tmp_path / str(k) / name for k, name in enumerate(written)]
+    for path in paths:
+        path.parent.mkdir()
+    with writer(*paths) as (process, *left):
         kill(process)
-    assert names(tmp_path) == [left]
-    write_text(path, "whole")
-    assert names(tmp_path) == [name]
-    assert path.read_text() == "whole"
+    for path, name in zip(paths, left, strict=True):
+        assert names(path.parent) == [name]
+        write_text(path, "whole")
+        assert names(path.parent) == [path.name]
+        assert path.read_text() == "whole"
 
 
 @pytest.mark.slow

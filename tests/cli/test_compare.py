@@ -173,8 +173,8 @@ def test_the_default_budgets(vivace):
 @pytest.mark.parametrize("others", ["", ",vivace"])
 def test_a_solver_that_diverged(vivace, tmp_path, others):
     solver = "vivace:relaxation=printed,omega=1.9"
-    command = ("compare", "tablecloth", "--set", "resolution=12", "--frames", 40, "--samples", 3, "--no-fine")
-    rows = vivace(*command, "--solvers", solver + others, "--budgets-ms", 1, "--json", "--out", tmp_path).json
+    command = ("compare", "tablecloth", "--set", "resolution=12", "--frames", 24, "--samples", 2, "--no-fine")
+    rows = vivace(*command, "--solvers", solver + others, "--iterations", 12, "--json", "--out", tmp_path).json
     assert rows[0]["finite"] is False
     assert rows[0]["relative_error_max"] is None
     assert rows[0]["gradient_median"] is None

@@ -49,10 +49,12 @@ def twin(surfaces: Surfaces, q: np.ndarray, s: np.ndarray) -> dict[tuple, tuple]
         neighbours[a].add(b)
         neighbours[b].add(a)
 
-    def result(is_edges: bool, four: list[int]):
-        d = tuple(((y[four[1:]] - x[four[1:]]) - (y[four[0]] - x[four[0]])).reshape(-1).tolist())
-        start = tuple((x[four[1:]] - x[four[0]]).reshape(-1).tolist())
-        return approach(is_edges, start, d, surfaces.thickness, reach)
+    def results(is_edges: bool, pairs: list[tuple[int, ...]]):
+        fours, d = np.array(pairs).reshape(-1, 4), y - x
+        starts = (x[fours[:, 1:]] - x[fours[:, :1]]).reshape(-1, 9).tolist()
+        ways = (d[fours[:, 1:]] - d[fours[:, :1]]).reshape(-1, 9).tolist()
+        for four, start, way in zip(pairs, starts, ways, strict=True):
+            yield four, approach(is_edges, tuple(start), tuple(way), surfaces.thickness, reach)
 
     def counts(v: int, t: int, z: np.ndarray, region: int) -> bool:
         p, corners = x[v] - z, triangles[t]
@@ -70,22 +72,18 @@ def twin(surfaces: Surfaces, q: np.ndarray, s: np.ndarray) -> dict[tuple, tuple]
         return t == min(sharing) and max(cosines, default=-1.0) <= 0.01
 
     found = {}
-    for v in surfaces.vertices.tolist():
-        for t, corners in enumerate(triangles.tolist()):
-            if v in corners:
-                continue
-            kind, time, c, z, region = result(False, [v, *corners])
-            if kind == NONE or (kind == AT_START and region != INSIDE and not counts(v, t, np.array(z), region)):
-                continue
-            found[(False, v, *corners)] = kind, time, c, z
+    places = {tuple(corners): t for t, corners in enumerate(triangles.tolist())}
+    apart = [(v, *corners) for v in surfaces.vertices.tolist() for corners in places if v not in corners]
+    for four, (kind, time, c, z, region) in results(False, apart):
+        v, t = four[0], places[four[1:]]
+        if kind == NONE or (kind == AT_START and region != INSIDE and not counts(v, t, np.array(z), region)):
+            continue
+        found[(False, *four)] = kind, time, c, z
     edges = surfaces.edges.tolist()
-    for i, e in enumerate(edges):
-        for f in edges[i + 1 :]:
-            if set(e) & set(f):
-                continue
-            kind, time, c, z, region = result(True, [*e, *f])
-            if kind != NONE and (region == INSIDE or (region == ALONG and kind != AT_START)):
-                found[(True, *e, *f)] = kind, time, c, z
+    apart = [(*e, *f) for i, e in enumerate(edges) for f in edges[i + 1 :] if not set(e) & set(f)]
+    for four, (kind, time, c, z, region) in results(True, apart):
+        if kind != NONE and (region == INSIDE or (region == ALONG and kind != AT_START)):
+            found[(True, *four)] = kind, time, c, z
     return found
 
 
@@ -304,7 +302,7 @@ def test_edges_cross_whatever_bounds_them(kind):
 
 @pytest.mark.slow
 def test_threads_change_nothing():
-    x, triangles = pile(4, 30, 1.2 * THICKNESS, 0.1, noise=0.004)
+    x, triangles = pile(4, 20, 1.2 * THICKNESS, 0.1, noise=0.004)
     s = rows(x + 0.05 * np.random.default_rng(1).standard_normal(x.shape))
     surfaces = Surfaces(x, triangles, THICKNESS)
     first = surfaces.find(rows(x), s, 1)

@@ -41,16 +41,17 @@ def placed(body: Collider, position: np.ndarray, rotation: np.ndarray) -> np.nda
 
 def from_triangles(corners: np.ndarray) -> float:
     """How far zero is from (m, 3, 3) triangles: from their insides, and from their edges."""
-    best = np.inf
-    for a, b, c in corners:
-        normal = np.cross(b - a, c - a)
-        solution = np.linalg.lstsq(np.column_stack([b - a, c - a, normal]), -a, rcond=None)[0]
-        if solution[0] >= 0 and solution[1] >= 0 and solution[0] + solution[1] <= 1:
-            best = min(best, abs(solution[2]) * np.linalg.norm(normal))
-        for p, q in ((a, b), (b, c), (c, a)):
-            t = np.clip(-p @ (q - p) / ((q - p) @ (q - p)), 0, 1)
-            best = min(best, np.linalg.norm(p + t * (q - p)))
-    return float(best)
+    a, b, c = corners.transpose(1, 0, 2)
+    normal = np.cross(b - a, c - a)
+    solid = np.linalg.norm(normal, axis=1) > 1e-14  # of a sliver without area the edges are near enough
+    matrices = np.stack([b - a, c - a, normal], axis=2)[solid]
+    u, v, w = np.linalg.solve(matrices, -a[solid][:, :, None])[:, :, 0].T
+    inside = (u >= 0) & (v >= 0) & (u + v <= 1)
+    found = [np.abs(w[inside]) * np.linalg.norm(normal[solid][inside], axis=1)]
+    for p, q in ((a, b), (b, c), (c, a)):
+        t = np.clip(-np.sum(p * (q - p), axis=1) / np.sum((q - p) ** 2, axis=1), 0, 1)
+        found.append(np.linalg.norm(p + t[:, None] * (q - p), axis=1))
+    return float(np.concatenate(found).min())
 
 
 def cores_apart(a: np.ndarray, b: np.ndarray) -> float:

@@ -42,7 +42,18 @@ def made(kind: str, rng: np.random.Generator, centre=ZERO) -> Collider:
 def found(bodies, poses=None, reach=0.01, movable=None, threads=1) -> ContactPoints:
     movable = [not isinstance(body, Plane) for body in bodies] if movable is None else movable
     poses = reference.first_poses(bodies) if poses is None else poses
-    return BodyDetector(bodies, np.array(movable, bool)).find(*poses, reach, threads)
+    return detector_of(bodies, movable).find(*poses, reach, threads)
+
+
+_LAST: dict = {}
+
+
+def detector_of(bodies, movable) -> BodyDetector:
+    """The last one again where bodies are the same objects: it remembers nothing of what it found."""
+    key = [*map(id, bodies)], [*map(bool, movable)]
+    if _LAST.get("key") != key:
+        _LAST.update(key=key, bodies=list(bodies), detector=BodyDetector(bodies, np.array(movable, bool)))
+    return _LAST["detector"]
 
 
 def random_pairs(first: str, second: str, count: int, seed: int = 0):
@@ -79,7 +90,7 @@ def assert_same(ours: ContactPoints, its: ContactPoints, **tolerance) -> None:
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_the_smallest_gap_is_the_distance_and_along_the_normal_bodies_touch(first, second):
     """Apart: to rounding. In each other: an axis that is tried first stays if another is better by 0.1 %."""
-    for bodies, poses, _ in random_pairs(first, second, 12):
+    for bodies, poses, _ in random_pairs(first, second, 8):
         contacts = found(bodies, poses, reach=0.3)
         flat = {first, second} <= {"sphere", "capsule"} or (first, second) == ("sphere", "flat")
         if flat and reference.boxes_apart(*bodies, poses) < 1e-9:
@@ -99,7 +110,7 @@ def test_the_smallest_gap_is_the_distance_and_along_the_normal_bodies_touch(firs
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_normals_are_unit_vectors_from_the_first_and_gaps_are_within_reach(first, second):
-    for bodies, poses, _ in random_pairs(first, second, 12, seed=1):
+    for bodies, poses, _ in random_pairs(first, second, 8, seed=1):
         contacts = found(bodies, poses, reach=0.1)
         if len(contacts):
             np.testing.assert_allclose(np.linalg.norm(contacts.normals, axis=1), 1, rtol=1e-14)
@@ -116,7 +127,7 @@ def test_normals_are_unit_vectors_from_the_first_and_gaps_are_within_reach(first
 @pytest.mark.parametrize(("first", "second"), SHARP)
 def test_contacts_are_midway_between_both_surfaces(first, second):
     """Of bodies without a radius, the ends of every gap lie on a surface, but for the tolerance of corners."""
-    for bodies, poses, _ in random_pairs(first, second, 12, seed=2):
+    for bodies, poses, _ in random_pairs(first, second, 8, seed=2):
         contacts = found(bodies, poses, reach=0.1)
         for side, way in ((0, -0.5), (1, 0.5)):
             ends = contacts.points + way * contacts.gaps[:, None] * contacts.normals
@@ -136,7 +147,7 @@ def _height(hull: ConvexMesh, face: np.ndarray, point: np.ndarray) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_swapped_bodies_have_the_opposite_normal(first, second):
-    for bodies, (positions, rotations), _ in random_pairs(first, second, 12, seed=3):
+    for bodies, (positions, rotations), _ in random_pairs(first, second, 8, seed=3):
         ours = found(bodies, (positions, rotations), reach=0.1)
         its = found(bodies[::-1], (positions[::-1], rotations[::-1]), reach=0.1)
         assert (len(ours) > 0) == (len(its) > 0)
@@ -149,7 +160,7 @@ def test_swapped_bodies_have_the_opposite_normal(first, second):
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_turning_and_moving_everything_turns_and_moves_the_contacts(first, second):
-    for bodies, (positions, rotations), rng in random_pairs(first, second, 12, seed=4):
+    for bodies, (positions, rotations), rng in random_pairs(first, second, 8, seed=4):
         turn, far = reference.turned(rng), np.array([3000.0, -2000.0, 1000.0])
         ours = found(bodies, (positions, rotations), reach=0.1)
         its = found(bodies, (positions @ turn.T + far, turn @ rotations), reach=0.1)
@@ -165,7 +176,7 @@ def test_turning_and_moving_everything_turns_and_moves_the_contacts(first, secon
 def test_bodies_that_nearly_touch_have_small_gaps(first, second):
     """Pushed together until they touch, a little less and a little more. Within a hair, 1e-4 of the smaller body's
     size (0.7 m at most), normals are axes of the cores, along which corners may seem closer than they are."""
-    for bodies, (positions, rotations), _ in random_pairs(first, second, 6, seed=5):
+    for bodies, (positions, rotations), _ in random_pairs(first, second, 4, seed=5):
         contacts = found(bodies, (positions, rotations), reach=2.0)
         radii = sum(map(reference.radius_of, bodies))
         if contacts.gaps.min() + radii < 1e-3:
@@ -228,12 +239,12 @@ def test_spheres_are_found_as_all_pairs_say():
 def test_many_bodies_have_the_contacts_of_all_pairs_but_of_those_that_cannot_move(few, monkeypatch):
     """Few boxes are each held against each; more than that are paired by a grid."""
     monkeypatch.setattr(detection, "FEW", few)
-    count = 60
-    bodies, poses = scattered(count, 1, 2.0)
-    bodies[7], bodies[40] = Plane((0, 0.3, 0)), Plane((0, 0, 0.2), (0, 0, 1))
-    poses[0][[7, 40]], poses[1][[7, 40]] = (part[[7, 40]] for part in reference.first_poses(bodies))
+    count = 40
+    bodies, poses = scattered(count, 1, 1.6)
+    bodies[7], bodies[30] = Plane((0, 0.3, 0)), Plane((0, 0, 0.2), (0, 0, 1))
+    poses[0][[7, 30]], poses[1][[7, 30]] = (part[[7, 30]] for part in reference.first_poses(bodies))
     movable = np.arange(count) % 3 > 0
-    movable[[7, 40]] = False
+    movable[[7, 30]] = False
     reach = np.random.default_rng(2).uniform(0, 0.05, count)
     contacts = found(bodies, poses, reach, movable)
     singles = []
@@ -263,11 +274,11 @@ def test_a_number_reaches_as_far_as_two_halves():
 
 
 @pytest.mark.slow
-def test_a_thousand_bodies_in_one_point_stay_finite():
-    bodies, _ = scattered(1000, 5, 0.0, kinds=("sphere",) * 12 + KINDS)
-    for turns in (np.tile(np.eye(3), (1000, 1, 1)), scattered(1000, 6, 0.0, ("sphere",))[1][1]):
-        contacts = found(bodies, (np.ones((1000, 3)), turns), reach=0.0)
-        assert len(contacts) >= 499_500
+def test_hundreds_of_bodies_in_one_point_stay_finite():
+    bodies, _ = scattered(400, 5, 0.0, kinds=("sphere",) * 12 + KINDS)
+    for turns in (np.tile(np.eye(3), (400, 1, 1)), scattered(400, 6, 0.0, ("sphere",))[1][1]):
+        contacts = found(bodies, (np.ones((400, 3)), turns), reach=0.0)
+        assert len(contacts) >= 79_800
         for part in (contacts.points, contacts.normals, contacts.gaps):
             assert np.isfinite(part).all()
         np.testing.assert_allclose(np.linalg.norm(contacts.normals, axis=1), 1, rtol=1e-12)

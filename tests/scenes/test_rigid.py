@@ -93,11 +93,11 @@ def test_cards_begin_in_exact_contact():
 
 @pytest.mark.slow
 def test_the_house_of_cards_stands():
-    """Five seconds; no card goes farther than a fifth of a card's thickness."""
+    """Two seconds; no card goes farther than a fifth of a card's thickness."""
     scene = make_scene("house-of-cards")
     sim = scene.simulate(threads=1)
     before, turned = sim.positions, sim.orientations
-    for _ in range(300):
+    for _ in range(120):
         report = sim.step()
     thickness = scene.settings["parameters"]["thickness"]
     assert np.linalg.norm(sim.positions - before, axis=1).max() < 0.2 * thickness
@@ -115,7 +115,7 @@ def test_without_friction_the_house_falls():
 @pytest.mark.slow
 def test_a_stack_stands():
     """No box sinks farther than the overlaps that are left between all of them, and then nothing moves."""
-    sim, reports = simulate("box-stack", 120)
+    sim, reports = simulate("box-stack", 60)
     start = make_scene("box-stack").simulate().positions
     assert np.linalg.norm(sim.positions - start, axis=1).max() < 20 * SLOP
     assert reports[-1].kinetic_energy < 1e-3
@@ -146,6 +146,8 @@ def test_dominoes_fall_one_after_the_other():
     fallen = np.full(6, -1)
     for frame in range(180):
         sim.step()
+        if fallen.min() >= 0:
+            break
         up = rotation.matrices(sim.orientations[1:])[:, 1, 1]
         fallen[(up < math.cos(math.radians(30))) & (fallen < 0)] = frame
     assert (np.diff(fallen) > 0).all()

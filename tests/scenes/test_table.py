@@ -12,7 +12,7 @@ TOP, HALF = 0.5, 0.31  # m: height of the table, half its width
 
 def draped(solver="auto", iterations=8, seconds=6.0, **options):
     """With as many iterations in every step."""
-    scene = make_scene("tablecloth", resolution=40, table=True, **options)
+    scene = make_scene("tablecloth", resolution=30, table=True, **options)
     sim = scene.simulate(solver=solver, budget=Budget(iterations=iterations), threads=1)
     run(sim, seconds)
     return sim

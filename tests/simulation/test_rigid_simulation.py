@@ -36,16 +36,15 @@ def test_a_box_slides_from_the_friction_angle_on(solver):
     """Coulomb's law at 0.99 and 1.01 of the angle: at rest, and g (sin θ - μ cos θ)."""
     critical = np.arctan(0.5)
     sim, down = on_ramp(0.99 * critical, 0.5, solver=solver)
-    advance(sim, 1.0)
+    advance(sim, 0.3)
     assert np.linalg.norm(sim.velocities[1]) < 1e-4
     sim, down = on_ramp(1.01 * critical, 0.5, solver=solver)
-    advance(sim, 1.0)
-    expected = G * (np.sin(1.01 * critical) - 0.5 * np.cos(1.01 * critical))
+    advance(sim, 0.5)
+    expected = 0.5 * G * (np.sin(1.01 * critical) - 0.5 * np.cos(1.01 * critical))
     assert sim.velocities[1] @ down == pytest.approx(expected, rel=0.02)
     assert np.abs(sim.spins[1]).max() < 1e-3
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize(("grain", "coefficient"), [((1, 0, 0), 0.2), ((0, 0, 1), 0.6)])
 def test_friction_with_a_grain_depends_on_the_direction(grain, coefficient):
@@ -176,10 +175,10 @@ def test_a_turned_plate_turns():
 
 @pytest.mark.slow
 def test_a_stack_of_twenty_stands():
-    """Ten seconds; what moves dies away, and the top stays above the bottom."""
+    """Four seconds; what moves dies away, and the top stays above the bottom."""
     boxes = [Body(Box((0, 0.1 + 0.2 * k, 0), (0.1, 0.1, 0.1))) for k in range(20)]
     sim = RigidSimulation([Body(Plane(), fixed=True), *boxes], threads=1)
-    report = advance(sim, 10.0)
+    report = advance(sim, 4.0)
     assert report.kinetic_energy < 1e-8
     assert np.abs(sim.positions[1:, [0, 2]]).max() < 1e-3
     assert sim.positions[-1, 1] > 3.89
@@ -198,7 +197,7 @@ def test_threads_do_not_change_a_bit(solver):
     found = []
     for threads in (1, 2):
         sim = RigidSimulation(bodies, solver=solver, threads=threads)
-        for _ in range(20):
+        for _ in range(12):
             sim.step()
         found.append(sim.positions.tobytes() + sim.orientations.tobytes())
     assert found[0] == found[1]

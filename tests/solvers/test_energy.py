@@ -15,7 +15,7 @@ from vivace.solvers.projective.kernels.sweep import sweep_sor
 from vivace.solvers.projective.layout import Layout
 
 OMEGAS = (0.3, 1.0, 1.5, 1.9, 1.99)
-SWEEPS = 20
+SWEEPS = 12
 
 
 @pytest.fixture(scope="module", params=ENERGY_SCENES)

@@ -48,7 +48,7 @@ def check_bounded(sim, frames, *, calms=False):
 @pytest.mark.parametrize("sweeps", [1, 2, 5, 40])
 @pytest.mark.parametrize("name", list(REDUCED))
 def test_any_number_of_sweeps_is_stable(name, sweeps, solver):
-    frames = 300 if sweeps < 40 else 100
+    frames = 300 if sweeps == 1 else 120 if sweeps < 40 else 60
     sim = make_scene(name, **REDUCED[name]).simulate(solver=solver, budget=Budget(iterations=sweeps), threads=1)
     check_bounded(sim, frames, calms=True)
 
@@ -61,7 +61,7 @@ def test_weightless_bodies_gain_no_energy(sweeps, solver):
     scene = make_scene("flattened-body", **REDUCED["flattened-body"])
     sim = scene.simulate(solver=solver, budget=Budget(iterations=sweeps), threads=1)
     first = sim.system.potential(sim.positions.astype(np.float64))
-    for _ in range(60):
+    for _ in range(25):
         sim.step()
         kinetic = 0.5 * float(sim.model.masses @ norms(sim.velocities.astype(np.float64)) ** 2)
         assert kinetic + sim.system.potential(sim.positions.astype(np.float64)) <= first
@@ -87,7 +87,7 @@ def test_extreme_time_steps(name, h, solver):
     if (solver, name) == ("jacobi", "cube"):
         solver = "jacobi:omega=0.4"  # at 1 it may diverge on tetrahedra, and says so
     sim = Simulation(scene.model, solver=solver, budget=Budget(iterations=8), time_step=h, threads=1)
-    for _ in range(5 if solver == "newton" else 30):
+    for _ in range(5 if solver == "newton" else 12):
         assert sim.step().finite
         assert np.isfinite(sim.velocities).all()
 
@@ -143,7 +143,7 @@ def test_coincident_vertices(name, solver):
     for budget in (1, 4 if solver == "newton" else 20):  # its iterations are few and slow
         sim = scene.simulate(solver=solver, budget=Budget(iterations=budget), threads=1)
         sim.positions = np.full((scene.model.n, 3), 0.25)
-        for _ in range(2 if solver == "newton" else 20):
+        for _ in range(2 if solver == "newton" else 6):
             assert sim.step().finite
             assert np.isfinite(sim.velocities).all()
 
@@ -155,7 +155,7 @@ def test_extreme_velocities(name, solver):
     scene = small_scene(name)
     sim = scene.simulate(solver=solver, budget=Budget(iterations=6), threads=1)
     sim.velocities = np.random.default_rng(3).normal(size=(scene.model.n, 3)) * 1e4
-    for _ in range(200):
+    for _ in range(60):
         assert sim.step().finite
         assert np.isfinite(sim.velocities).all()
 
@@ -187,15 +187,15 @@ def test_far_from_the_origin(solver):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("solver", "sweeps"), [("auto", 1), ("auto", 2), ("auto", 12), *(("vivace", k) for k in (1, 5, 40))]
+    ("solver", "sweeps"), [("auto", 1), ("auto", 12), ("vivace", 1), ("vivace", 5), ("vivace", 40)]
 )
 def test_full_tablecloth_is_stable(solver, sweeps):
-    check_bounded(make_scene("tablecloth").simulate(solver=solver, budget=Budget(iterations=sweeps)), 100)
+    check_bounded(make_scene("tablecloth").simulate(solver=solver, budget=Budget(iterations=sweeps)), 45)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("solver", "sweeps", "frames"), [("auto", 1, 100), ("auto", 5, 30), ("vivace", 1, 100), ("vivace", 40, 30)]
+    ("solver", "sweeps", "frames"), [("auto", 1, 60), ("auto", 5, 20), ("vivace", 1, 60), ("vivace", 40, 20)]
 )
 def test_full_armadillo_is_stable(solver, sweeps, frames):
     path = MESHES / "armadillo_55k.msh"

@@ -70,9 +70,9 @@ def test_a_cloth_rests_below_the_angle_of_friction(solver):
 @pytest.mark.parametrize("solver", [*POSITIONAL, *PROJECTIVE])
 def test_a_cloth_slides_above_the_angle_of_friction(solver):
     """a = g (sin θ - μ cos θ): implicit Euler is exact for a constant acceleration, so what is left is the solver's."""
-    speeds = Slope(solver, 0.2).run(60)
+    speeds = Slope(solver, 0.2).run(40)
     expected = G * (np.sin(ANGLE) - 0.2 * np.cos(ANGLE))
-    slope = np.polyfit(np.arange(10, 60) * H, speeds[10:], 1)[0]
+    slope = np.polyfit(np.arange(10, 40) * H, speeds[10:], 1)[0]
     assert slope == pytest.approx(expected, rel=2e-5 if solver in POSITIONAL else 3e-3)
 
 
@@ -82,9 +82,9 @@ def test_static_friction_holds_and_kinetic_friction_lets_slide(solver):
     """μ_s = 0.6 > tan θ > μ_k = 0.2: what rests stays, what is pushed goes on, as if it had been μ_k all the time."""
     slope = Slope(solver, (0.6, 0.2))
     assert abs(slope.run(40)[-1]) <= slope.creep
-    speeds = Slope(solver, (0.6, 0.2)).run(60, speed=0.5)
+    speeds = Slope(solver, (0.6, 0.2)).run(40, speed=0.5)
     expected = G * (np.sin(ANGLE) - 0.2 * np.cos(ANGLE))
-    assert np.polyfit(np.arange(10, 60) * H, speeds[10:], 1)[0] == pytest.approx(
+    assert np.polyfit(np.arange(10, 40) * H, speeds[10:], 1)[0] == pytest.approx(
         expected, rel=2e-5 if solver in POSITIONAL else 3e-3
     )
 
@@ -180,7 +180,7 @@ def test_what_touches_is_not_left_to_melt(solver, least):
 def test_sweeps_of_any_number_slide_as_they_should(solver, iterations, angle):
     """g (sin θ - μ cos θ) to 3e-3 from one sweep on, and rest where that is negative."""
     angle = np.radians(angle)
-    for friction in (0.0, 0.2, 0.5, 1.0):
+    for friction in (0.0, 0.5) if iterations in (1, 10) else (0.2, 1.0):
         slope = Slope(solver, friction, iterations=iterations, angle=angle)
         speeds, expected = slope.run(30), acceleration(angle, friction)
         if expected:

@@ -7,9 +7,13 @@ import shutil
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from .conftest import PATIENCE
+from vivace.viewer.messages import Change
+from vivace.viewer.server import PAGE
+
+from .conftest import DRAWN, PATIENCE, until
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # WebGL without a GPU, and no connections to the outside.
@@ -17,7 +21,10 @@ FLAGS = (
     *("--no-sandbox", "--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist", "--disable-quic"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+MIDDLE = DRAWN * DRAWN // 2 + DRAWN // 2  # of the cloth
 SCREENSHOTS = Path(os.environ.get("VIVACE_SCREENSHOTS", "out/viewer"))
+
+BUILT = pytest.mark.skipif(not (PAGE / "app.js").is_file(), reason="the page has not been built")
 
 
 def open_browser():
@@ -81,3 +88,34 @@ class Page:
             }""",
             [control, str(value)],
         )
+
+
+def sim_of(viewer, k=0):
+    return viewer.session.sims[k]
+
+
+def change_seen(viewer, name, value):
+    until(lambda: getattr(viewer.session.settings, name) == value, f"{name} = {value}")
+
+
+def aim(page, viewer, vertex, view=0):
+    """Where a vertex is on the screen, with the simulation paused: on a busy machine it would have moved on before the
+    pointer is there."""
+    viewer.session.tell("test", Change(paused=True))
+    change_seen(viewer, "paused", True)
+    shown = f"Array.from(window.vivace.positions({view}))"
+    until(
+        lambda: np.allclose(page.page.evaluate(shown), sim_of(viewer, view).positions.ravel(), atol=1e-3),
+        "the last frame on the page",
+    )
+    return page.at(vertex, view)
+
+
+def press(app, viewer, vertex, view=0):
+    """Take hold of a vertex with the mouse; where it was."""
+    x, y = aim(app, viewer, vertex, view)
+    app.page.mouse.move(x, y)
+    app.page.mouse.down()
+    until(lambda: all(sim.grabbed for sim in viewer.session.sims), "the grab")
+    viewer.session.tell("test", Change(paused=False))
+    return x, y

@@ -19,6 +19,7 @@ from vivace.viewer.session import Session
 PATIENCE = 120.0  # s
 SWEEPS = Budget(iterations=20)
 SMALL = Target("tablecloth", {"resolution": 12, "table": False})
+DRAWN = 40  # vertices along a side of the cloth that browsers show
 
 
 def until(test, what="it"):
@@ -101,4 +102,21 @@ def viewer(monkeypatch):
     viewer = Viewer(SMALL, port=0, threads=1)
     viewer.session.sims[0].budget = SWEEPS
     with viewer:
+        yield viewer
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    from .browser import open_browser
+
+    running, browser = open_browser()
+    yield browser
+    browser.close()
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def cloth():
+    """A tablecloth on a table."""
+    with Viewer(Target("tablecloth", {"resolution": DRAWN}), port=0, threads=1) as viewer:
         yield viewer

@@ -1,98 +1,48 @@
 """The app as a person uses it: a real browser, a mouse, a finger, the keyboard."""
 
-import threading
 from dataclasses import asdict
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from viewer.browser import Page, open_browser
-from viewer.conftest import PATIENCE, SWEEPS, until
+from viewer.browser import BUILT, MIDDLE, Page, change_seen, press, sim_of
+from viewer.conftest import DRAWN, SWEEPS, until
 from vivace.scenes import load_scene
-from vivace.viewer import Target, Viewer
 from vivace.viewer.messages import Change, ColourBy
-from vivace.viewer.server import PAGE
 
-AXE = Path(__file__).parents[2] / "page" / "node_modules" / "axe-core" / "axe.min.js"
-RESOLUTION = 40
-MIDDLE = RESOLUTION * RESOLUTION // 2 + RESOLUTION // 2
-CORNER = 2 * RESOLUTION + 2  # not quite at the tip, which a pointer may miss
+CORNER = 2 * DRAWN + 2  # not quite at the tip, which a pointer may miss
 
-pytestmark = [
-    pytest.mark.skipif(not (PAGE / "app.js").is_file(), reason="the page has not been built"),
-    pytest.mark.slow,
-]
+pytestmark = [BUILT, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    running, browser = open_browser()
-    yield browser
-    browser.close()
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def cloth():
-    """A tablecloth on a table."""
-    with Viewer(Target("tablecloth", {"resolution": RESOLUTION}), port=0, threads=1) as viewer:
-        yield viewer
-
-
-@pytest.fixture
-def app(chromium, cloth):
-    """A fresh page on the cloth, all settings as at the start."""
-    session = cloth.session
-    first = session.settings
-    session.call(lambda: setattr(session.sims[0], "budget", SWEEPS))
+def desk(chromium, cloth):
+    """One page for all tests: loading it takes longer than most of them do."""
     page = Page(chromium, cloth)
     yield page
     page.close()
-    until(lambda: not cloth.server.clients)
+
+
+@pytest.fixture
+def app(desk, cloth):
+    """The page on the cloth, all settings as at the start."""
+    session = cloth.session
+    first = session.settings
+    session.call(lambda: setattr(session.sims[0], "budget", SWEEPS))
+    yield desk
+    desk.page.mouse.up()
     given = {name: value for name, value in asdict(first).items() if value != getattr(session.settings, name)}
     if given:
         session.tell("test", Change(**given))
         until(lambda: session.settings == first, "the first settings")
-    assert not page.errors
-
-
-def sim_of(viewer, k=0):
-    return viewer.session.sims[k]
+    errors = desk.errors[:]
+    desk.errors.clear()
+    assert not errors
 
 
 def speed(viewer):
     """Root mean square of the velocities (m/s)."""
     return float(np.sqrt(np.mean(np.sum(sim_of(viewer).velocities ** 2, axis=1))))
-
-
-def change_seen(viewer, name, value):
-    until(lambda: getattr(viewer.session.settings, name) == value, f"{name} = {value}")
-
-
-def aim(page, viewer, vertex, view=0):
-    """Where a vertex is on the screen, with the simulation paused: on a busy machine it would have moved on before the
-    pointer is there."""
-    viewer.session.tell("test", Change(paused=True))
-    change_seen(viewer, "paused", True)
-    shown = f"Array.from(window.vivace.positions({view}))"
-    until(
-        lambda: np.allclose(page.page.evaluate(shown), sim_of(viewer, view).positions.ravel(), atol=1e-3),
-        "the last frame on the page",
-    )
-    return page.at(vertex, view)
-
-
-def press(app, viewer, vertex, view=0):
-    """Take hold of a vertex with the mouse; where it was."""
-    x, y = aim(app, viewer, vertex, view)
-    app.page.mouse.move(x, y)
-    app.page.mouse.down()
-    until(lambda: all(sim.grabbed for sim in viewer.session.sims), "the grab")
-    viewer.session.tell("test", Change(paused=False))
-    return x, y
 
 
 # --- the pointer -----------------------------------------------------------------------------------------------------
@@ -142,6 +92,8 @@ def test_the_wheel_zooms(app):
     app.page.mouse.move(30, 400)
     app.page.mouse.wheel(0, -400)
     until(lambda: abs(app.page.evaluate(length) / before - 1) > 0.02, "the zoom")
+    app.page.click("#home")
+    until(lambda: abs(app.page.evaluate(length) / before - 1) < 1e-3, "the way home")
 
 
 def test_a_patch_is_held_with_a_radius(app, cloth):
@@ -153,30 +105,6 @@ def test_a_patch_is_held_with_a_radius(app, cloth):
     until(lambda: not sim_of(cloth).grabbed, "the release")
     app.slide("grab_radius", 0)
     change_seen(cloth, "grab_radius", 0)
-
-
-def test_a_finger_holds_the_cloth(chromium, cloth):
-    page = Page(chromium, cloth, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    try:
-        x, y = aim(page, cloth, MIDDLE)
-        touch = page.context.new_cdp_session(page.page)
-
-        def send(kind, *places):
-            points = [{"x": x, "y": y} for x, y in places]
-            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-        send("touchStart", (x, y))
-        until(lambda: sim_of(cloth).grabbed, "the grab")
-        cloth.session.tell("test", Change(paused=False))
-        send("touchMove", (x, y - 40))
-        page.frames(3)
-        send("touchEnd")
-        until(lambda: not sim_of(cloth).grabbed, "the release")
-        page.shoot("phone")
-    finally:
-        page.close()
-        cloth.session.tell("test", Change(paused=False))
-        change_seen(cloth, "paused", False)
 
 
 # --- each control, and its effect in the simulation ------------------------------------------------------------------
@@ -270,7 +198,7 @@ def test_another_scene_and_back(app, cloth):
     app.until("window.vivace.ready && window.vivace.positions().length === 3 * 12 ** 3")
     app.page.select_option("#scene", "tablecloth")
     until(lambda: cloth.session.scene.name == "tablecloth")
-    app.until(f"window.vivace.ready && window.vivace.positions().length === 3 * {RESOLUTION**2}")
+    app.until(f"window.vivace.ready && window.vivace.positions().length === 3 * {DRAWN**2}")
 
 
 def test_keyboard(app, cloth):
@@ -289,6 +217,7 @@ def test_keyboard(app, cloth):
     app.until("document.querySelector('input[name=colour_by]:checked').value !== 'plain'")
     app.page.check("input[name=colour_by][value=plain]", force=True)
     change_seen(cloth, "colour_by", "plain")
+    app.until("document.getElementById('budget_ms').value === '8'")
     app.page.focus("#budget_ms")
     app.page.keyboard.press("ArrowRight")
     change_seen(cloth, "budget_ms", 8.5)
@@ -317,7 +246,7 @@ def test_the_scene(app, tmp_path, cloth):
     waiting.value.save_as(path)
     assert path.name == "tablecloth.toml"
     scene = load_scene(path)
-    assert scene.model.n == RESOLUTION**2
+    assert scene.model.n == DRAWN**2
     assert scene.model.collisions is not None
 
 
@@ -332,69 +261,4 @@ def test_a_recording(app, tmp_path, cloth):
         app.page.click("#save_recording")
     path = tmp_path / "recording.npz"
     waiting.value.save_as(path)
-    assert np.load(path)["positions"].shape == (cloth.session.recording.frames, RESOLUTION**2, 3)
-
-
-# --- the rest --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_accessibility(chromium, cloth, scheme, width):
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed (it comes with an editable install)")
-    page = Page(chromium, cloth, viewport={"width": width, "height": 844}, color_scheme=scheme)
-    try:
-        page.frames(3)
-        page.shoot(f"{scheme}-{width}")
-        page.page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = page.page.evaluate("axe.run().then((result) => result.violations)")
-        serious = [fault for fault in found if fault["impact"] in ("serious", "critical")]
-        assert not serious, [(fault["id"], [node["target"] for node in fault["nodes"]]) for fault in serious]
-        assert page.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    finally:
-        page.close()
-
-
-def test_a_page_of_another_origin_is_refused(chromium, cloth, tmp_path):
-    """A site that knows even the key."""
-    address = f"ws://127.0.0.1:{cloth.port}/socket?token={cloth.gate.token}"
-    (tmp_path / "index.html").write_text(
-        f"<script>s = new WebSocket('{address}'); s.onopen = () => document.title = 'in';"
-        "s.onerror = () => document.title = 'refused'</script>"
-    )
-    site = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path)))
-    threading.Thread(target=site.serve_forever, daemon=True).start()
-    page = chromium.new_page()
-    page.set_default_timeout(1000 * PATIENCE)
-    try:
-        page.goto(f"http://127.0.0.1:{site.server_port}/index.html")
-        until(page.title)
-        assert page.title() == "refused"
-    finally:
-        page.close()
-        site.shutdown()
-
-
-def test_a_wrong_key_is_explained(chromium, cloth):
-    page = chromium.new_page()
-    page.set_default_timeout(1000 * PATIENCE)
-    try:
-        page.goto(cloth.url.partition("#")[0] + "#token=wrong")
-        until(lambda: "key" in page.inner_text("body"))
-        assert not cloth.server.clients
-    finally:
-        page.close()
-
-
-def test_the_page_comes_back_when_the_server_does(chromium):
-    with Viewer(Target("cube", {"resolution": 5}), port=0, threads=1) as viewer:
-        page = Page(chromium, viewer)
-        port, token = viewer.port, viewer.gate.token
-    try:
-        with Viewer(Target("cube", {"resolution": 5}), port=port, threads=1) as again:
-            again.gate.token = token
-            page.page.evaluate("window.vivace.resetStats()")
-            page.until("window.vivace.frames > 3")
-    finally:
-        page.close()
+    assert np.load(path)["positions"].shape == (cloth.session.recording.frames, DRAWN**2, 3)

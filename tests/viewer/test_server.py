@@ -84,11 +84,11 @@ async def published(viewer, count):
     return viewer.session.newest.number
 
 
-async def received(socket, wanted):
+async def received(socket, wanted, patience=PATIENCE):
     """What comes up to the first message that `wanted` is true of, unpacked; nothing is said to be drawn."""
     seen = []
     while not seen or not wanted(seen[-1]):
-        message = await asyncio.wait_for(socket.recv(), PATIENCE)
+        message = await asyncio.wait_for(socket.recv(), patience)
         seen.append(json.loads(message) if isinstance(message, str) else unpack(message)[0])
     return seen
 
@@ -296,16 +296,17 @@ def test_a_recording_can_be_saved(viewer, tmp_path, form):
         await frames(socket, 6)
         await socket.send(json.dumps({"type": "set_recording", "on": False}))
         await frames(socket, 2)
+        await socket.send(json.dumps({"type": "change", "paused": True}))  # a film is drawn at a low priority
         save = {"type": "save", "what": "recording", "format": form, "eye": [1, 1, 2], "target": [0, 0, 0]}
         await socket.send(json.dumps(save))
-        while True:
-            _, others = await frames(socket, 1)
-            for message in others:
-                if message["type"] == "download":
-                    return message
-                assert message["type"] != "notice" or message["level"] == "info", message
 
-    found = in_client(viewer, work, 5 * PATIENCE)  # a film is drawn at a low priority
+        def over(message):
+            return message["type"] == "download" or message.get("level", "info") != "info"
+
+        return (await received(socket, over, 5 * PATIENCE))[-1]
+
+    found = in_client(viewer, work, 6 * PATIENCE)
+    assert found["type"] == "download", found
     _, body, _ = get(viewer, f"/{found['path']}?token={viewer.gate.token}")
     path = tmp_path / found["name"]
     path.write_bytes(body)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from .backdrop import Backdrop, enlarge, reduce
 from .backends import RENDERERS, Renderer, RendererUnavailable, View
 
-PROBE_SECONDS = 20
+PROBE_SECONDS = 60  # a busy machine may take a third of that
 BEHIND = 1.005  # distance at which scenery is drawn, in its own
 HELP = 'pip install "vivace[pictures]", and on Linux also the system package libegl1 (apt install libegl1)'
 

@@ -137,8 +137,10 @@ def test_slivers_far_away():
 
 # --- moving pairs -----------------------------------------------------------------------------------------------------
 
+LOOKS = 600
 
-def least_distance(is_edges: bool, x: tuple, d: tuple, looks: int = 2000) -> float:
+
+def least_distance(is_edges: bool, x: tuple, d: tuple, looks: int = LOOKS) -> float:
     return min(
         float(np.linalg.norm(measure(is_edges, tuple(np.add(x, np.multiply(t, d)).tolist()))[1]))
         for t in np.linspace(0, 1, looks)
@@ -159,7 +161,7 @@ def test_nothing_is_missed(is_edges):
         x = tuple((rng.standard_normal(9) * rng.choice([0.1, 0.5])).tolist())
         d = tuple((rng.standard_normal(9) * rng.choice([0.01, 0.3, 2.0])).tolist())
         found, time, c, z, _ = approach(is_edges, x, d, thickness, reach)
-        least, between = least_distance(is_edges, x, d), fastest(is_edges, d) / 2000
+        least, between = least_distance(is_edges, x, d), fastest(is_edges, d) / LOOKS
         seen.add(found)
         if found == NONE:
             assert least >= reach - 1e-12, k

@@ -147,6 +147,22 @@ class Sheets:
             assert (ids[chunk, count:] == -1).all()
         return found
 
+    def ways(self):
+        """Every pair, its distances at all TIMES, and by how much they may change in between.
+
+        Of pairs so far apart at the start that they cannot come within reach, the start alone.
+        """
+        fours = np.column_stack([self.pairs[:, 0], self.triangles[self.pairs[:, 1]]])
+        starts, motions = self.x[fours], (self.y - self.x)[fours]
+        first = distances(starts[:, 0], starts[:, 1:])
+        fastest = np.linalg.norm(motions[:, 1:] - motions[:, :1], axis=2).max(axis=1)
+        for k, pair in enumerate(self.pairs.tolist()):
+            if first[k] > WITHIN * (1 + GRAZE) + 1.01 * fastest[k]:
+                yield *pair, first[k : k + 1] - fastest[k], 0.0
+                continue
+            way = starts[k] + TIMES[:, None, None] * motions[k]
+            yield *pair, distances(way[:, 0], way[:, 1:]), fastest[k] * TIMES[1]
+
     def counts_at_start(self, v, t):
         """Whether a pair that is within reach counts; None if two triangles are so equally near that both ways go.
 
@@ -227,12 +243,8 @@ def test_on_the_way(seed, speed):
     sheets = Sheets(seed, speed)
     found = sheets.run()
     left_open, kinds = 0, {"apart": 0, "at start": 0, "on the way": 0, "through": 0}
-    for v, t in sheets.pairs.tolist():
+    for v, t, d, slack in sheets.ways():
         four = [v, *sheets.triangles[t]]
-        way = sheets.x[four] + TIMES[:, None, None] * (sheets.y - sheets.x)[four]
-        d = distances(way[:, 0], way[:, 1:])
-        motion = (sheets.y - sheets.x)[four]
-        slack = np.linalg.norm(motion[1:] - motion[0], axis=1).max() * TIMES[1]
         start, least, touch = d[0], d.min(), TOUCH * THICK
         if least > WITHIN * (1 + GRAZE) + slack:
             kind, decided = "apart", False
@@ -266,12 +278,7 @@ def test_a_check_asks_for_every_pair(speed):
     sheets = Sheets(2, speed, every=True)
     found = sheets.run()
     touched = set()
-    for v, t in sheets.pairs.tolist():
-        four = [v, *sheets.triangles[t]]
-        way = sheets.x[four] + TIMES[:, None, None] * (sheets.y - sheets.x)[four]
-        d = distances(way[:, 0], way[:, 1:])
-        motion = (sheets.y - sheets.x)[four]
-        slack = np.linalg.norm(motion[1:] - motion[0], axis=1).max() * TIMES[1]
+    for v, t, d, slack in sheets.ways():
         if d.min() < WITHIN - slack:
             assert (v, t) in found
         if d.min() > WITHIN * (1 + GRAZE) + slack:
