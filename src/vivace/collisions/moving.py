@@ -14,13 +14,13 @@ from .contacts import ContactList, feature_ids
 from .kernels import moving as kernels
 from .kernels.distance import BLOCK
 
-# Contacts with bodies that give way may be softer than those with walls: soft and rigid bodies are solved in turns, and
-# the one must not hold fast what the other should move. With n contacts of stiffness w a turn leaves w ÷ (w + S) times
-# n w ÷ (n w + M/h²) of what is wrong, S >= m/h² what a vertex resists with. So a light body, of a mass M of some ten
-# vertices that it touches, has soft ones, and a heavy one as stiff ones as it can stop with: w = M ÷ (n h²), between
-# ten and 300 m/h². Forces that are remembered do the rest.
-STIFFEST = 300.0  # m/h², what contacts have by default
-SOFTEST = 1 / 30  # of that
+# How stiff contacts with a body of mass M that gives way are: all n of them together κ M/h². Soft and rigid bodies are
+# solved in turns, and the one must not hold fast what the other should move: a turn leaves w ÷ (w + S) times
+# n w ÷ (n w + M/h²) of what is wrong, S what a vertex resists with, which is κ ÷ (κ + 1) at most, for light bodies and
+# for heavy ones. And the forces that contacts remember grow with what they pull, step by step: a body that is held so
+# swings up where κ is below one (the largest eigenvalue of a step is then above one; at three it is 0.78).
+KAPPA = 3.0
+USUAL, MOST = 300.0, 3000.0  # m/h²: what contacts with walls have, and the most that those with bodies have
 ROOM = 2 * BLOCK  # contacts of a block of vertices, at first
 
 
@@ -94,8 +94,9 @@ class MovingSearch:
         found, places = self._search(q, s, threads)
         self._places, self._which = places, found.second - self._first_id
         each = self._masses / np.maximum(np.bincount(self._which, minlength=len(self._masses)), 1)
-        shares = each[self._which] / (STIFFEST * self._vertex_masses[found.vertices[:, 0]])
-        found.share = np.clip(shares, SOFTEST, 1.0).astype(np.float32)
+        wanted = KAPPA * each[self._which] / self._vertex_masses[found.vertices[:, 0]]  # m/h²
+        fixed = ~np.isfinite(wanted)
+        found.share = np.where(fixed, 1.0, np.minimum(wanted, MOST) / USUAL).astype(np.float32)
         return self.follow(found, self._after)
 
     def follow(self, found: ContactList, after: Poses) -> ContactList:
