@@ -30,6 +30,9 @@ from ..rigid.kernels.springs import add_springs
 from .report import BodiesReport
 from .rigid_simulation import BegunSubstep, RigidSimulation, SolvedSubstep
 
+REMEMBERED = 0.3  # of the change of a contact's force with a body that gives way
+LATER = 10  # iterations of the contact solver in all turns of a substep but the first
+FASTEST = 1.0  # rad
 MOVING = ("positions", "orientations", "velocities", "spins")  # of bodies
 CARRIED = ("forces", "springs", "moved", "owed")  # of what soft bodies do to them
 
@@ -182,6 +185,24 @@ class RigidPart:
         add_springs(which, arms, normals, -forces.renewed[mine], w, grip, self._renewed, self._springs)
         return True
 
+    def forget_some(self, before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What contacts remember of their forces: of those with bodies that give way, a share of the change in a step.
+
+        A blow is over when the next step begins. Remembered, its force would push until the body is far enough away.
+        """
+        if "contacts.keys" not in before or not len(after["contacts.keys"]):
+            return after
+        keys, forces = after["contacts.keys"], after["contacts.forces"].copy()
+        mine = self.rigid.bodies.movable[keys & ((1 << 31) - 1)]
+        old = np.zeros_like(forces)
+        at = np.searchsorted(before["contacts.keys"], keys)
+        inside = at < len(before["contacts.keys"])
+        same = inside.copy()
+        same[inside] = before["contacts.keys"][at[inside]] == keys[inside]
+        old[same] = before["contacts.forces"][at[same]]
+        forces[mine] = old[mine] + REMEMBERED * (forces[mine] - old[mine])
+        return {**after, "contacts.forces": forces}
+
     def answer(self) -> Poses:
         """Bodies give way to the forces that they feel; where they end then."""
         self._answer(self._renewed, self._found.velocities, self._found.solution.impulses)
@@ -227,8 +248,17 @@ class RigidPart:
             lacks = np.einsum("hij,hj->hi", self._inertia[held], free[held] - last[held]) + push[held]
             free[held] = last[held] + np.einsum("hij,hj->hi", inverse, lacks)
             springs = held, inverse
-        self._found = rigid.solve_substep(begun, free, springs, start)
+        self._found = rigid.solve_substep(begun, free, springs, start, iterations=None if start is None else LATER)
+        self._turn_slowly(held)
         self._shown = self._found.velocities + rigid.apart(self._found, begun, h)
+
+    def _turn_slowly(self, held: np.ndarray) -> None:
+        """Bodies that touch soft ones turn by a radian in a substep at most: contacts do not follow faster ones."""
+        spins = self._found.velocities[held, 3:]
+        size = np.linalg.norm(spins, axis=1)
+        self._found.velocities[held, 3:] *= np.minimum(1.0, FASTEST / (self._begun.h * np.maximum(size, 1e-30)))[
+            :, None
+        ]
 
     @staticmethod
     def _kicked(change: np.ndarray, free: np.ndarray) -> np.ndarray:

@@ -276,17 +276,19 @@ class RigidSimulation:
         held: tuple[np.ndarray, np.ndarray] | None = None,
         start: np.ndarray | None = None,
         deadline: int | None = None,
+        iterations: int | None = None,
     ) -> SolvedSubstep:
         """Velocities with contacts, for free velocities (M, 6).
 
         `held`: numbers of bodies that springs hold, and their inverse inertias of 6 x 6 with these. `start`: impulses
-        to begin with; by default those that the same features had in the last substep.
+        to begin with; by default those that the same features had in the last substep. `iterations`: by default those
+        of the budget.
         """
         contacts = begun.contacts
         problem = contact_problem(self.bodies, begun.turned, contacts, free, self.contact_radius, begun.h)
         if held is not None:
             problem.held, problem.held_inverse = held
-        solution = self._solve(problem, self._remembered(contacts) if start is None else start, deadline)
+        solution = self._solve(problem, self._remembered(contacts) if start is None else start, deadline, iterations)
         return SolvedSubstep(problem, solution, free + problem.velocities(solution.impulses))
 
     def end_substep(self, begun: BegunSubstep, found: SolvedSubstep, shown: np.ndarray, h: float) -> None:
@@ -310,10 +312,12 @@ class RigidSimulation:
             start[at >= 0] = self.impulses[at[at >= 0]]
         return start
 
-    def _solve(self, problem: ContactProblem, start: np.ndarray, deadline: int | None) -> Solution:
+    def _solve(
+        self, problem: ContactProblem, start: np.ndarray, deadline: int | None, iterations: int | None
+    ) -> Solution:
         return self.solver.solve(
             problem,
-            self.budget.iterations or 1000,
+            iterations or self.budget.iterations or 1000,
             tolerance=self.budget.tolerance or 0.0,
             deadline_ns=deadline,
             start=start,

@@ -36,7 +36,7 @@ from .motion import FORMS, GUESSES, INTEGRATORS, Motion
 from .report import Report, StageClock
 from .rigid_part import RigidPart
 
-TURNS = 4  # how often a substep goes to and fro between soft and rigid bodies that touch
+TURNS = 8  # how often a substep goes to and fro between soft and rigid bodies that touch
 
 
 class Simulation(Controls):
@@ -178,9 +178,10 @@ class Simulation(Controls):
         """The solver's rounds; in turns with rigid bodies, if some may have to give way."""
         motion, solver, start, at = self._motion, self.solver, self._motion.start, self._motion.s
         pushed = self.bodies is not None and self.bodies.may_give_way(contacts.colliders.second)
-        turns = max(1, min(TURNS, budget.most_iterations // self._substeps)) if pushed else 1
+        turns = max(1, min(TURNS, budget.most_iterations // (2 * self._substeps))) if pushed else 1
         outcomes: list[Outcome] = []
         spent: list[dict[str, int]] = []
+        memory = solver.remembered() if pushed else {}
         for turn in range(turns):
             solver.set_contacts(contacts, motion.q, at)
             clock.end("colour")
@@ -204,6 +205,8 @@ class Simulation(Controls):
                 start = at = motion.new.copy()
             if pushed:
                 clock.end("bodies")
+        if pushed and self.bodies is not None:
+            solver.recall(self.bodies.forget_some(memory, solver.remembered()))
         outcome = replace(outcomes[-1], sweeps=sum(outcome.sweeps for outcome in outcomes))
         return (
             contacts,

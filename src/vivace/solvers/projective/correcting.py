@@ -154,6 +154,11 @@ class CorrectingSolver(Solver):
         touches = self.layout is not None and self.layout.contacts is not None and self.layout.contacts.touched
         return LEAST_ROUNDS if touches else 1
 
+    def _least_of(self, deadline: Deadline) -> int:
+        """The same for one of several solves that a step is made of: two, or forces mean little to rigid bodies."""
+        least = self.least_iterations
+        return least if deadline.turns == 1 else max(2, -(-least // deadline.turns))
+
     @property
     def plan_key(self) -> object:
         """The plan, and whether better corrections are ready to replace it."""
@@ -265,7 +270,7 @@ class CorrectingSolver(Solver):
         self.corrector.begin_correction()
         budget, convergence = deadline.budget, self._convergence
         plan = self._watched_plan if convergence.begin(deadline, self.layout.resolution) else self._plan
-        sweeps = plan.run(budget.most_iterations, deadline.at_ns, least=-(-self.least_iterations // deadline.turns))
+        sweeps = plan.run(budget.most_iterations, deadline.at_ns, least=self._least_of(deadline))
         if deadline.at_ns is not None:
             sweeps += self._press_on(plan, sweeps)
         done = convergence.satisfied
