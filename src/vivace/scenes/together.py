@@ -83,7 +83,7 @@ def bodies_on_tablecloth(
     density: float = 0.2,
     stretch: float = 1e4,
     bend: float = 1e-4,
-    body_density: float = 100.0,
+    body_density: float = 500.0,
     friction: float = 0.5,
     time_step: float = 1 / 30,
     seed: int = 0,

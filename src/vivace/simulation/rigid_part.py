@@ -33,6 +33,7 @@ from .rigid_simulation import BegunSubstep, RigidSimulation, SolvedSubstep
 REMEMBERED = 0.3  # of the change of a contact's force with a body that gives way
 LATER = 10  # iterations of the contact solver in all turns of a substep but the first
 FASTEST = 1.0  # rad
+OWED = 0.2  # of a body's speed
 MOVING = ("positions", "orientations", "velocities", "spins")  # of bodies
 CARRIED = ("forces", "springs", "moved", "owed")  # of what soft bodies do to them
 
@@ -228,7 +229,7 @@ class RigidPart:
         movable = self.rigid.bodies.movable
         given = np.einsum("mij,mj->mi", self._inertia, found.velocities - begun.free)
         should = begun.h * self._forces + found.problem.momenta(found.solution.impulses)
-        self._owed = np.where(movable[:, None], self._owed + should - given, 0.0)
+        self._owed = self._bounded(np.where(movable[:, None], self._owed + should - given, 0.0))
         self._moved = found.velocities
         self.rigid.end_substep(begun, found, self._shown, begun.h)
         self.rigid.time += begun.h
@@ -242,7 +243,7 @@ class RigidPart:
         loose = rigid.bodies.movable & push.any(axis=1)
         loose[held] = False
         for k in np.flatnonzero(loose):
-            free[k] += self._kicked(np.linalg.solve(self._inertia[k], push[k]), begun.free[k])
+            free[k] += np.linalg.solve(self._inertia[k], push[k])
         if len(held):
             inverse = np.linalg.inv(self._inertia[held] + h**2 * self._springs[held])
             lacks = np.einsum("hij,hj->hi", self._inertia[held], free[held] - last[held]) + push[held]
@@ -260,18 +261,19 @@ class RigidPart:
             :, None
         ]
 
-    @staticmethod
-    def _kicked(change: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """What is owed to a body that nothing holds any more: no more than makes it twice as fast.
+    def _bounded(self, owed: np.ndarray) -> np.ndarray:
+        """What bodies are owed, as far as it is small: what solvers leave unsolved of a heap would throw them about.
 
-        A light body has been pressed on by forces of which it was given a small part; what solvers leave unsolved of
-        them would throw it through the room.
+        No more than a fifth of their speed and two substeps of gravity, of the spin likewise.
         """
-        out = change.copy()
-        for part in (slice(0, 3), slice(3, 6)):
-            size, most = np.linalg.norm(change[part]), np.linalg.norm(free[part])
-            if size > most:
-                out[part] *= most / size
+        bodies, free = self.rigid.bodies, self.rigid.bodies.movable
+        fall = 2.0 * self._begun.h * np.linalg.norm(self.rigid.gravity)
+        out = owed.copy()
+        arm = np.sqrt(np.trace(bodies.inertias[free], axis1=1, axis2=2) / (2.0 * bodies.masses[free]))
+        for part, now, least in ((slice(0, 3), bodies.velocities, fall), (slice(3, 6), bodies.spins, fall / arm)):
+            change = np.linalg.solve(self._inertia[free][:, part, part], owed[free, part][:, :, None])[:, :, 0]
+            most = OWED * np.linalg.norm(now[free], axis=1) + least
+            out[free, part] *= np.minimum(1.0, most / np.maximum(np.linalg.norm(change, axis=1), 1e-30))[:, None]
         return out
 
     def _inertias(self) -> np.ndarray:
