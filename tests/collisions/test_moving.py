@@ -45,7 +45,7 @@ def test_contacts_are_those_seen_from_the_collider(which):
     found = moving.find(rows(back[0]), rows(back[1]), 2)
     found = found.ordered(np.flatnonzero(found.second == which + 5))
     still = ColliderSearch([SHAPES[which]], THICKNESS).find(rows(seen_q), rows(seen_s), 1)
-    assert len(found) > 50
+    assert len(found) > 30
     both, here, there = np.intersect1d(found.vertices[:, 0], still.vertices[:, 0], return_indices=True)
     assert len(both) > 0.98 * max(len(found), len(still))  # float32 positions differ where something is just reached
     normals = still.planes[there, :3] @ last.turns[which]  # from where it was made to the world
@@ -98,6 +98,6 @@ def test_nothing_is_left_inside():
     moving = search(count=len(x))
     moving.place(start)
     pushes = moving.keep_out(rows(outside), x, np.zeros(len(x), bool), 0.001, 1)
-    assert len(pushes.vertices) > 100
+    assert len(pushes.vertices) > 40
     deepest = np.min([shape.distance(x[:, :3].astype(float)) for shape in SHAPES], axis=0)
     assert (deepest > 0).mean() > 0.999

@@ -30,7 +30,7 @@ from ..errors import InputError
 from ..model.model import Model
 from .tables import check_known
 
-KEYS = tuple(item.name for item in fields(Collisions))
+KEYS = tuple(item.name for item in fields(Collisions) if item.name != "bodies")
 
 
 def _sampled(
