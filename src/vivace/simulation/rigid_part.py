@@ -9,8 +9,13 @@ both, so that each sees the other give way:
 K is how fast the forces of contacts grow as a body moves (w is their stiffness in the solver, g the grip of friction,
 1 where a vertex sticks), λ are the impulses between rigid bodies. Without K a light body on a heavy cloth would be
 thrown to and fro: what answers to its kick is the cloth. With K the answer is that of a body that drags the vertices
-along as they are, too slow and never too fast. The rest comes with the next round or the next substep: the momentum
-that a body has not been given yet is carried over, so that none is lost.
+along as they are, too slow and never too fast. The rest comes with the next turn or the next substep: the momentum that
+a body has not been given yet is carried over, as far as it is small.
+
+Solvers hold what is too close with more force in every turn, F and then F + w d with the depth d (the method of
+multipliers): bodies answer to that force, or they would be thrown back when it comes. From one substep to the next
+contacts with free bodies remember a share only of what their force has changed by: enough for what rests, and little
+of a blow.
 """
 
 from __future__ import annotations
