@@ -164,7 +164,7 @@ test("a soft body is held at the vertex, whole", () => {
 });
 
 test("a rigid body is held at the point itself, which stays the same point when the body moves", () => {
-  const hit = pick(new Picker(ONE, [SLOPE], { exact: true }), down(1, 0.5));
+  const hit = pick(new Picker(ONE, [SLOPE], { soft: 0 }), down(1, 0.5));
   assert(hit);
   near(placeOf(hit.grip, SLOPE), [1, 0.5, 1 + 1 / 2 + 0.5 / 4]);
   // Turned by a right angle about z, (x, y) to (-y, x), and lifted by ten.
@@ -174,5 +174,5 @@ test("a rigid body is held at the point itself, which stays the same point when 
 
 test("what nobody can move is left to the camera", () => {
   const immovable = new Uint32Array([0, 1, 2]);
-  assert.equal(pick(new Picker(ONE, [SLOPE], { exact: true, immovable }), down(1, 0.5)), null);
+  assert.equal(pick(new Picker(ONE, [SLOPE], { soft: 0, immovable }), down(1, 0.5)), null);
 });
