@@ -1,5 +1,7 @@
 """Rigid bodies that a soft one touches, in the app without a browser: one mesh of both, pointers, reset, settings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,9 @@ from vivace.viewer import Target
 from vivace.viewer import messages as m
 from vivace.viewer.frames import frame_message
 from vivace.viewer.packing import unpack
+from vivace.viewer.recordings import Recording, _film
+from vivace.viewer.recordings import frame_of as kept_of
+from vivace.viewer.running import Lost
 from vivace.viewer.running_mixed import RunningMixedScene
 from vivace.viewer.snapshot import Backdrop, Snapshot
 from vivace.viewer.starting import run_scene
@@ -159,6 +164,31 @@ def test_reset_brings_bodies_back_and_keeps_the_settings(jelly):
     np.testing.assert_allclose(sim.bodies.positions, starts[1], atol=1e-9)
 
 
+def test_bodies_that_are_lost_are_told_and_brought_back(jelly, monkeypatch):
+    """Whether they are nowhere, too far away, or so that a step cannot go on."""
+    (sim,) = jelly.sims
+    start = sim.bodies.positions
+    for place in (np.nan, 1e5):
+        report = sim.step()
+        far = replace(report, bodies=replace(report.bodies, positions=np.full((1, 3), place)))
+        with monkeypatch.context() as patch:
+            patch.setattr(sim, "step", lambda budget, far=far: far)
+            with pytest.raises(Lost, match="auto lost the simulation"):
+                jelly.step()
+
+    def fail(budget):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sim, "step", fail)
+        with pytest.raises(Lost, match="auto lost the simulation") as caught:
+            jelly.step()
+    assert caught.value.__cause__ is None  # started again, and not refused
+    jelly.reset()
+    assert np.array_equal(sim.bodies.positions, start)
+    jelly.step()
+
+
 def test_stiffness_and_time_step_leave_bodies_where_they_are(jelly):
     (sim,) = jelly.sims
     for _ in range(5):
@@ -202,3 +232,24 @@ def test_a_solver_that_cannot_push_bodies_is_refused_and_the_old_one_goes_on():
         assert "two solvers side by side are for scenes without rigid bodies" in told.notices()[-1]
         assert len(told.session.sims) == 1
         told.frames()
+
+
+def test_recordings_have_the_vertices_and_the_poses(jelly, tmp_path):
+    """A film draws what the page showed; the numbers of each frame are those of its step."""
+    recording, views = Recording(), []
+    recording.begin(jelly.scene, jelly.settings, jelly.sims[0])
+    for _ in range(3):
+        views += jelly.step()
+        recording.add(kept_of(views[-1].report), jelly.settings.time_step)
+    recording.write(tmp_path / "both.npz", None, lambda done, total: None)
+    with np.load(tmp_path / "both.npz") as saved:
+        for k, view in enumerate(views):
+            np.testing.assert_array_equal(saved["positions"][k], view.report.positions)
+            np.testing.assert_allclose(saved["body_positions"][k], view.report.bodies.positions, atol=1e-6)
+            np.testing.assert_allclose(saved["body_orientations"][k], view.report.bodies.orientations, atol=1e-6)
+    film = _film(jelly.scene, np.stack([kept_of(view.report) for view in views]), 1 / 60, None, {})
+    for frame, view in zip(film.frames, views, strict=True):
+        np.testing.assert_allclose(frame, view.vertices, atol=1e-5)
+    _, arrays = unpack(jelly.backdrop.message)
+    assert np.array_equal(film.triangles.ravel(), arrays["triangles"])
+    assert len(film.colours) == len(views[0].vertices)

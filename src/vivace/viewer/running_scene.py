@@ -86,6 +86,8 @@ class RunningScene(Running[Simulation]):
                 report = sim.step(shortened(sim.budget, spent_ms))
             except VivaceError as error:  # cannot do this, after all: contacts, say
                 raise Lost(k, str(error)) from error
+            except np.linalg.LinAlgError:  # of rigid bodies that were thrown too far for numbers
+                raise Lost(k, f"{self.names[k]} lost the simulation") from None
             if self._is_lost(report):
                 raise Lost(k, f"{self.names[k]} lost the simulation")
             views.append(self._view(k, sim, report))
