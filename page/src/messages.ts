@@ -180,6 +180,7 @@ export interface SceneData {
   summary: string;
   bodies: BodyKind;
   vertices: number;
+  soft: number;
   camera: CameraView;
   ground: number | null;
   arrays: Record<string, ArraySpec>;

@@ -164,7 +164,7 @@ test("a soft body is held at the vertex, whole", () => {
 });
 
 test("a rigid body is held at the point itself, which stays the same point when the body moves", () => {
-  const hit = pick(new Picker(ONE, [SLOPE], { exact: true }), down(1, 0.5));
+  const hit = pick(new Picker(ONE, [SLOPE], { soft: 0 }), down(1, 0.5));
   assert(hit);
   near(placeOf(hit.grip, SLOPE), [1, 0.5, 1 + 1 / 2 + 0.5 / 4]);
   // Turned by a right angle about z, (x, y) to (-y, x), and lifted by ten.
@@ -174,5 +174,24 @@ test("a rigid body is held at the point itself, which stays the same point when 
 
 test("what nobody can move is left to the camera", () => {
   const immovable = new Uint32Array([0, 1, 2]);
-  assert.equal(pick(new Picker(ONE, [SLOPE], { exact: true, immovable }), down(1, 0.5)), null);
+  assert.equal(pick(new Picker(ONE, [SLOPE], { soft: 0, immovable }), down(1, 0.5)), null);
+});
+
+/** A soft triangle like SLOPE, and a rigid one ten to the right. */
+const BOTH = new Float32Array([...SLOPE, ...SLOPE.map((value, k) => (k % 3 === 0 ? value + 10 : value))]);
+const TWO = new Uint32Array([0, 1, 2, 3, 4, 5]);
+
+test("among soft bodies a rigid one is held at the point, and the soft ones at a vertex", () => {
+  const picker = new Picker(TWO, [BOTH], { soft: 3 });
+  assert.deepEqual(pick(picker, down(1, 0.5))?.grip, { corners: [0, 0, 0], weights: [1, 0, 0] });
+  const hit = pick(picker, down(11, 0.5));
+  assert(hit);
+  near(placeOf(hit.grip, BOTH), [11, 0.5, 1 + 1 / 2 + 0.5 / 4], 1e-5);
+});
+
+test("beside rigid bodies, the vertices of a wire are meant as they are without any", () => {
+  const picker = new Picker(TWO.slice(3), [BOTH], { soft: 3, wires: true });
+  assert.equal(pick(picker, down(0, 0))?.vertex, 0);
+  assert.equal(pick(picker, down(1, 0.5)), null);
+  assert.equal(pick(picker, down(11, 0.5))?.vertex, 3);
 });

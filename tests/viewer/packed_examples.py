@@ -32,7 +32,7 @@ def messages() -> dict[str, tuple[SceneData | FrameData, dict[str, np.ndarray]]]
     """Headers and arrays by the examples' names."""
     camera = CameraView([1.0, 2.0, 3.0], [0.0, -0.5, 0.0], [0.0, 1.0, 0.0], 40.0)
     # Letters of two and three bytes: the header's length is counted in bytes and not in letters.
-    scene = SceneData(3, "Überwurf ω – 布", "4 vertices", "soft", 4, camera, None, arrays={})
+    scene = SceneData(3, "Überwurf ω – 布", "4 vertices", "soft", 4, 4, camera, None, arrays={})
     steps, low, scale = quantised(POSITIONS)
     return {
         "scene": (

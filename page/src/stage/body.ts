@@ -29,9 +29,10 @@ export class Body {
   readonly positions: Float32Array;
   /** Around the frame that is shown. */
   readonly box = new Box3();
-  /** Null for wires. */
+  /** Null where there are only wires. */
   readonly triangles: Uint32Array | null;
   readonly uneven: boolean;
+  readonly #soft: number;
   readonly #position: BufferAttribute;
   readonly #normal: BufferAttribute | null = null;
   readonly #tint: BufferAttribute;
@@ -50,7 +51,8 @@ export class Body {
 
   constructor(message: Message<SceneData>) {
     const count = message.header.vertices;
-    this.uneven = message.header.bodies === "rigid";
+    this.uneven = message.header.soft < count;
+    this.#soft = message.header.soft;
     this.positions = new Float32Array(3 * count);
     this.#position = changing(this.positions, 3);
     this.#tint = new BufferAttribute(new Uint8Array(4 * count), 4, true);
@@ -72,11 +74,13 @@ export class Body {
       this.#add(this.#mesh);
     }
     const edges = array(message, "edges", Uint32Array);
-    if (!this.triangles && edges) {
+    if (edges) {
       this.#wire = new LineBasicMaterial();
       this.#beads = dotMaterial(0);
       this.#add(new LineSegments(this.#sharing(edges), this.#wire));
-      this.#add(new Points(this.#sharing(null), this.#beads));
+      const beads = this.#sharing(null);
+      beads.setDrawRange(0, this.#soft);
+      this.#add(new Points(beads, this.#beads));
     }
     this.#pins = dotMaterial(2e-4);
     const pinned = array(message, "pinned", Uint32Array);
@@ -135,21 +139,21 @@ export class Body {
 
   #paint(): void {
     if (!this.#mesh) return;
-    const amounts = this.#values && this.#values.length * 4 === this.#tint.array.length ? this.#values : null;
+    // Of soft vertices only: those of rigid bodies come after them and keep their colours.
+    const amounts = this.#values && this.#values.length === this.#soft ? this.#values : null;
     const numbered = amounts !== null && this.#colourBy === "graph";
     const kind = numbered ? "flat" : amounts || this.#plain ? "smooth" : "plain";
     this.#mesh.material = this.#materials[kind];
     if (kind === "plain") return;
     const rgba = this.#tint.array as Uint8Array;
-    if (amounts) {
-      colourise(amounts, numbered ? categoricalBytes() : rampBytes(this.#theme), rgba);
-    } else if (this.#plain) {
+    if (this.#plain) {
       for (let k = 0, to = 0; k < this.#plain.length; k += 3, to += 4) {
         rgba[to] = this.#plain[k];
         rgba[to + 1] = this.#plain[k + 1];
         rgba[to + 2] = this.#plain[k + 2];
       }
     }
+    if (amounts) colourise(amounts, numbered ? categoricalBytes() : rampBytes(this.#theme), rgba);
     this.#tint.needsUpdate = true;
   }
 

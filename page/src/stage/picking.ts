@@ -39,6 +39,12 @@ export interface Hit {
   point: Vector3;
 }
 
+interface PickerOptions {
+  soft?: number;
+  immovable?: Uint32Array | null;
+  wires?: boolean;
+}
+
 /** The ray through a place on the stage (CSS pixels) that lies in `viewport`. */
 export function rayThrough(x: number, y: number, viewport: Viewport, camera: PerspectiveCamera): Ray {
   const place = new Vector2(
@@ -55,21 +61,24 @@ export class Picker {
   readonly #triangles: Uint32Array | null;
   readonly #positions: Float32Array[];
   readonly #attributes: BufferAttribute[];
-  readonly #exact: boolean;
+  readonly #soft: number;
   readonly #immovable: Set<number>;
+  readonly #wires: boolean;
   #tree: MeshBVH | null = null;
   #fitted = { view: -1, at: -Infinity };
 
   /**
-   * `positions` of each view; the views have the triangles in common. `exact`: points are held and not vertices;
-   * `immovable`: vertices that nobody can take.
+   * `positions` of each view; the views have the triangles in common. Of vertices from number
+   * `soft` on, which are of rigid bodies, points are held and not vertices; `immovable`: vertices that nobody can take;
+   * `wires`: soft bodies have no triangles, though rigid ones may.
    */
   constructor(
     triangles: Uint32Array | null,
     positions: Float32Array[],
-    { exact = false, immovable = null }: { exact?: boolean; immovable?: Uint32Array | null } = {},
+    { soft = Infinity, immovable = null, wires = !triangles }: PickerOptions = {},
   ) {
-    this.#exact = exact;
+    this.#soft = soft;
+    this.#wires = wires;
     this.#immovable = new Set(immovable);
     this.#triangles = triangles;
     this.#positions = positions;
@@ -90,7 +99,7 @@ export class Picker {
     if (!this.#triangles) return this.#nearest(ray, view, camera, viewport);
     this.#fit(view, hovering);
     const met = this.#tree?.raycastFirst(ray, DoubleSide);
-    if (!met?.face) return null;
+    if (!met?.face) return this.#wires ? this.#nearest(ray, view, camera, viewport) : null;
     const vertex = [met.face.a, met.face.b, met.face.c].reduce((best, next) =>
       this.#at(next, view).distanceToSquared(met.point) < this.#at(best, view).distanceToSquared(met.point) ? next : best,
     );
@@ -101,7 +110,7 @@ export class Picker {
   #grip(vertex: number, face: { a: number; b: number; c: number }, point: Vector3, view: number): Grip {
     const corners: Grip["corners"] = [face.a, face.b, face.c];
     const [a, b, c] = corners.map((corner) => this.#at(corner, view));
-    const weights = this.#exact ? Triangle.getBarycoord(point, a, b, c, new Vector3()) : null;
+    const weights = vertex >= this.#soft ? Triangle.getBarycoord(point, a, b, c, new Vector3()) : null;
     return weights ? { corners, weights: weights.toArray() } : whole(vertex);
   }
 
@@ -127,7 +136,7 @@ export class Picker {
     const away = new Vector3();
     let best = -1;
     let least = NEAR_WIRE;
-    for (let vertex = 0; 3 * vertex < positions.length; vertex++) {
+    for (let vertex = 0; vertex < Math.min(this.#soft, positions.length / 3); vertex++) {
       point.fromArray(positions, 3 * vertex);
       const depth = away.subVectors(point, ray.origin).dot(forward);
       const pixels = depth > 0 ? ray.distanceToPoint(point) / (depth * pixel) : Infinity;

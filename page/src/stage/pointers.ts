@@ -111,7 +111,7 @@ export class Pointers {
     this.#holding.set(event.pointerId, held);
     const order = ++this.#order;
     this.#around.ordered(order, event.timeStamp);
-    const exact = shown.bodies === "rigid" ? grip : {};
+    const exact = vertex >= shown.soft ? grip : {};
     send({ type: "grab", pointer: number, vertex, target: target.toArray(), scene: shown.scene, order, ...exact });
     this.#cursor("grabbing");
     this.#around.redraw();

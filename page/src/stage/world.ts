@@ -67,7 +67,11 @@ export class World {
     this.picker = new Picker(
       array(message, "triangles", Uint32Array),
       this.#bodies.map((body) => body.positions),
-      { exact: message.header.bodies === "rigid", immovable: array(message, "immovable", Uint32Array) },
+      {
+        soft: message.header.soft,
+        immovable: array(message, "immovable", Uint32Array),
+        wires: array(message, "edges", Uint32Array) !== null,
+      },
     );
     this.dress(this.#theme, this.#pixel);
   }

@@ -1,6 +1,7 @@
 """Rigid bodies for the page: the surfaces of all that move as one mesh, whose vertices follow the poses of a step.
 
 So packing, drawing and picking are those of soft bodies. What is fixed is scenery, as colliders of soft bodies are.
+Among soft bodies, the vertices of this mesh come after theirs.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from ..pictures.bodies import colours_of, joined_surfaces
 from ..pictures.camera import Camera
 from ..pictures.scenery import Scenery
 from ..rigid import rotation
-from ..rigid.bodies import Bodies
-from ..scenes import RigidScene
+from ..rigid.bodies import Bodies, Body
+from ..scenes import RigidScene, Scene
 from .messages import CameraView, SceneData
 from .packing import pack
 
@@ -31,6 +32,7 @@ class BodyMesh:
     """The bodies of a scene that are free or follow a path, as one mesh.
 
     Attributes:
+        first: the number that the page has for the first vertex: how many soft ones there are.
         local: (n, 3) vertices in the frames of their bodies, in m.
         owner: (n,) the number of the body that each belongs to.
         triangles: (m, 3).
@@ -39,17 +41,20 @@ class BodyMesh:
         start: (n, 3) where the vertices are at first.
     """
 
-    def __init__(self, scene: RigidScene):
-        moving = [k for k, body in enumerate(scene.bodies) if not body.fixed and not isinstance(body.shape, Plane)]
+    def __init__(self, scene: RigidScene | Scene):
+        bodies, moving = bodies_of(scene), moving_bodies(scene)
         if not moving:
             raise InputError(f"no body of the scene {scene.name!r} moves, so there is nothing to watch")
-        drawn = [scene.bodies[k] for k in moving]
+        drawn = [bodies[k] for k in moving]
+        self.first, soft = _soft_parts(scene)
         self.local, owner, self.triangles = joined_surfaces([body.shape for body in drawn], MOST_TRIANGLES, FINEST)
-        self.colours = colours_of(drawn, self.local, owner)
+        self.colours = colours_of(
+            [*drawn[:1] * soft, *drawn], self.local, owner + soft
+        )  # soft ones have the first hues
         self.owner = np.array(moving)[owner]
-        led = np.array([body.path is not None for body in scene.bodies])
+        led = np.array([body.path is not None for body in bodies])
         self.immovable = np.flatnonzero(led[self.owner])
-        first = Bodies.of(scene.bodies)
+        first = Bodies.of(list(bodies))
         self.start = self.placed(first.positions, first.orientations)
 
     def placed(self, positions: np.ndarray, orientations: np.ndarray) -> np.ndarray:
@@ -59,14 +64,37 @@ class BodyMesh:
         return found.astype(np.float32)
 
     def point(self, corners: list[int], weights: list[float]) -> tuple[int, np.ndarray]:
-        """The body that has these vertices, and the mean of them by weight, in its frame."""
-        if max(corners) >= len(self.local):
-            raise InputError(f"there is no vertex {max(corners)} to grab: the scene has {len(self.local)}")
-        bodies = {int(self.owner[corner]) for corner in corners}
+        """The body that has these vertices, by the page's numbers, and the mean of them by weight, in its frame."""
+        count = self.first + len(self.local)
+        if max(corners) >= count:
+            raise InputError(f"there is no vertex {max(corners)} to grab: the scene has {count}")
+        own = [corner - self.first for corner in corners]
+        bodies = {int(self.owner[corner]) if corner >= 0 else -1 for corner in own}
         total = sum(weights)
-        if len(bodies) > 1 or not 0.5 < total < 2:
+        if len(bodies) > 1 or -1 in bodies or not 0.5 < total < 2:
             raise InputError("a body is grabbed at a point of one of its triangles, whose weights sum to one")
-        return bodies.pop(), np.array(weights) @ self.local[corners] / total
+        return bodies.pop(), np.array(weights) @ self.local[own] / total
+
+
+def bodies_of(scene: RigidScene | Scene) -> tuple[Body, ...]:
+    """The rigid bodies of a scene; of soft ones, those that they touch."""
+    if isinstance(scene, RigidScene):
+        return tuple(scene.bodies)
+    collisions = scene.model.collisions
+    return () if collisions is None else tuple(collisions.bodies)
+
+
+def moving_bodies(scene: RigidScene | Scene) -> list[int]:
+    """The numbers of those that are drawn as they move."""
+    return [k for k, body in enumerate(bodies_of(scene)) if not body.fixed and not isinstance(body.shape, Plane)]
+
+
+def _soft_parts(scene: RigidScene | Scene) -> tuple[int, int]:
+    """How many soft vertices a scene has, and how many soft bodies."""
+    if isinstance(scene, RigidScene):
+        return 0, 0
+    mesh = scene.model.mesh
+    return mesh.n_vertices, max(1, sum(name.startswith("body-") for name in mesh.groups))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +176,12 @@ class RigidBackdrop:
         ground = scenery.ground if scenery else None
         about = self.number, scene.name, self._summary()
         height = None if ground is None else float(ground)
-        return pack(SceneData(*about, "rigid", len(mesh.local), seen, height, arrays={}), arrays)
+        return pack(SceneData(*about, "rigid", len(mesh.local), 0, seen, height, arrays={}), arrays)
 
     def _summary(self) -> str:
-        free = sum(not body.immovable for body in self.scene.bodies)
-        return f"{free:,} rigid {'body' if free == 1 else 'bodies'}"
+        return counted(sum(not body.immovable for body in self.scene.bodies))
+
+
+def counted(bodies: int) -> str:
+    """So many rigid bodies, in words."""
+    return f"{bodies:,} rigid {'body' if bodies == 1 else 'bodies'}"

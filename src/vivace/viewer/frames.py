@@ -34,8 +34,8 @@ def frame_message(snapshot: Snapshot, precision: int) -> bytes:
 
 def _view(k: int, view: SimulationView, snapshot: Snapshot, precision: int, arrays: dict[str, np.ndarray]) -> ViewData:
     report = view.report
-    positions = np.ascontiguousarray(report.positions)
-    strain, mean, largest = snapshot.backdrop.strain(positions)
+    positions = np.ascontiguousarray(view.vertices)
+    strain, mean, largest = snapshot.backdrop.strain(np.ascontiguousarray(report.positions))
     values = values_of(snapshot.settings.colour_by, view, strain)
     low, scale = np.zeros(3), np.ones(3)
     if precision == 16 and not snapshot.backdrop.spread(positions):

@@ -292,6 +292,7 @@ class SceneData:
     summary: str
     bodies: BodyKind
     vertices: int
+    soft: int  # of them: those of rigid bodies come after these
     camera: CameraView
     ground: float | None  # height
     arrays: dict[str, ArraySpec]

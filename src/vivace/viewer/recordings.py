@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,15 @@ from .._version import __version__
 from ..errors import InputError
 from ..files import replacing
 from ..pictures import Camera, Film
+from ..pictures.backends import Look
 from ..pictures.bodies import film_of_bodies
+from ..pictures.camera import bounds_of
+from ..pictures.scenery import Scenery
 from ..scenes import RigidScene, Scene
 from ..simulation import Simulation
 from ..simulation.report import Report
 from ..simulation.rigid_simulation import RigidSimulation
-from .body_mesh import BodyReport
+from .body_mesh import BodyMesh, BodyReport, bodies_of, moving_bodies
 from .film_process import write_in_process
 from .messages import Settings
 
@@ -27,7 +30,7 @@ MOST_BYTES = 1 << 30  # of positions: seven minutes of the tablecloth
 
 
 class Recording:
-    """Positions of every step while it is `active`, of rigid bodies their poses.
+    """Positions of every step while it is `active`, of rigid bodies their poses, and of soft and rigid ones both.
 
     Written by the physics thread, read by others.
     """
@@ -89,24 +92,62 @@ class Recording:
 
 
 def frame_of(report: Report | BodyReport) -> np.ndarray:
-    """What is kept of a step: positions (n, 3), of rigid bodies poses (M, 7)."""
-    return report.poses if isinstance(report, BodyReport) else report.positions
+    """What is kept of a step: positions (n, 3), of rigid bodies poses (M, 7), of both one after the other, in a row."""
+    if isinstance(report, BodyReport):
+        return report.poses
+    if report.bodies is None:
+        return report.positions
+    poses = np.concatenate([report.bodies.positions, report.bodies.orientations], axis=1)
+    return np.concatenate([report.positions.ravel(), poses.ravel()])
+
+
+def _parted(scene: Scene, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (frames, n, 3) of a scene, and poses (frames, B, 7) of the rigid bodies in it."""
+    count, bodies = scene.model.n, len(bodies_of(scene))
+    flat = frames.reshape(len(frames), -1)
+    positions, poses = np.split(flat, [3 * count], axis=1)
+    return positions.reshape(len(frames), count, 3), poses.reshape(len(frames), bodies, 7)
 
 
 def _film(
     scene: Scene | RigidScene, frames: np.ndarray, h: float, camera: Camera | None, about: dict[str, Any]
 ) -> Film:
     if isinstance(scene, RigidScene):
-        poses = frames[:, :, :3], frames[:, :, 3:]
-        return film_of_bodies(scene.bodies, *poses, h, view=scene.view, camera=camera, settings=about)
-    return Film.of(scene.model, frames, h, view=scene.view, camera=camera, settings=about)
+        placed = frames[:, :, :3], frames[:, :, 3:]
+        return film_of_bodies(scene.bodies, *placed, h, view=scene.view, camera=camera, settings=about)
+    positions, poses = _parted(scene, frames)
+    film = Film.of(scene.model, positions, h, view=scene.view, camera=camera, settings=about)
+    return _with_bodies(film, scene, positions, poses) if bodies_of(scene) else film
+
+
+def _with_bodies(film: Film, scene: Scene, positions: np.ndarray, poses: np.ndarray) -> Film:
+    """The film of a scene's soft bodies with the rigid ones that they touch."""
+    if moving_bodies(scene):
+        mesh = BodyMesh(scene)
+        placed = np.stack([mesh.placed(pose[:, :3], pose[:, 3:]) for pose in poses])
+        soft = np.tile(Look().front, (mesh.first, 1)) if film.colours is None else film.colours
+        own = np.zeros((0, 3), np.int64) if film.triangles is None else film.triangles
+        film = replace(
+            film,
+            frames=np.concatenate([positions, placed], axis=1),
+            triangles=np.concatenate([own, mesh.triangles + mesh.first]),
+            colours=np.concatenate([soft, mesh.colours]),
+        )
+    collisions, fixed = scene.model.collisions, [body.shape for body in bodies_of(scene) if body.fixed]
+    standing = [*(collisions.colliders if collisions else ()), *fixed]
+    return replace(film, scenery=Scenery.of(standing, *bounds_of(film.frames)))
 
 
 def _numbers(scene: Scene | RigidScene, frames: np.ndarray) -> dict[str, Any]:
-    """Positions (frames, n, 3), and what they are the vertices of; of rigid bodies orientations (frames, M, 4)."""
+    """Positions (frames, n, 3), and what they are the vertices of; of rigid bodies orientations (frames, M, 4).
+
+    Bodies that soft ones touch have `body_positions` and `body_orientations`.
+    """
     if isinstance(scene, RigidScene):
         movable = np.array([not body.immovable for body in scene.bodies])
         return {"positions": frames[:, :, :3], "orientations": frames[:, :, 3:], "movable": movable}
     mesh, pinned = scene.model.mesh, scene.model.pinned
     drawn = {"triangles": mesh.triangles, "edges": mesh.edges, "tets": mesh.tets}
-    return {"positions": frames, **drawn, "pinned": pinned}
+    positions, poses = _parted(scene, frames)
+    bodies = {"body_positions": poses[:, :, :3], "body_orientations": poses[:, :, 3:]} if bodies_of(scene) else {}
+    return {"positions": positions, **drawn, "pinned": pinned, **bodies}

@@ -144,11 +144,7 @@ class RunningRigidScene(Running[RigidSimulation]):
     def grab(self, key: Key, message: Grab) -> None:
         """A pointer takes the point that it touched."""
         (sim,) = self.sims
-        exact = message.corners is not None and message.weights is not None
-        corners = message.corners if exact and message.corners else [message.vertex] * 3
-        body, local = self.mesh.point(corners, message.weights if exact and message.weights else [1.0, 0.0, 0.0])
-        turned = rotation.matrices(sim.bodies.orientations[body])
-        point = sim.bodies.positions[body] + turned @ local
+        body, point = touched(self.mesh, message, sim.positions, sim.orientations)
         self.pointers.grab(sim, key, body, point, np.array(message.target))
 
     def set_budget_ms(self, value: float) -> None:
@@ -220,6 +216,14 @@ class RunningRigidScene(Running[RigidSimulation]):
 
     def compare_no_more(self) -> None:
         """Nothing: there never is a split view."""
+
+
+def touched(mesh: BodyMesh, message: Grab, positions: np.ndarray, orientations: np.ndarray) -> tuple[int, np.ndarray]:
+    """Which body a pointer has touched, and where that point is now (m), of bodies with these poses."""
+    exact = message.corners is not None and message.weights is not None
+    corners = message.corners if exact and message.corners else [message.vertex] * 3
+    body, local = mesh.point(corners, message.weights if exact and message.weights else [1.0, 0.0, 0.0])
+    return body, positions[body] + rotation.matrices(orientations[body]) @ local
 
 
 def warm_contacts(solver: ContactSolver) -> None:

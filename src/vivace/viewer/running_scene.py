@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -52,6 +53,7 @@ class RunningScene(Running[Simulation]):
         low, high = sim.model.mesh.bounds
         self._far = float(np.abs([low, high]).max() + FAR * max(float((high - low).max()), 1e-3))
         self._start = sim.positions, sim.velocities
+        self._start_of_all = None if sim.bodies is None else sim.state
         self.time, self._steps = 0.0, 0
         if budget_ms is not None or (sim.budget.ms is None and sim.budget.iterations is None):
             sim.budget = Budget(ms=budget_ms or DEFAULT_MS)
@@ -84,12 +86,17 @@ class RunningScene(Running[Simulation]):
                 report = sim.step(shortened(sim.budget, spent_ms))
             except VivaceError as error:  # cannot do this, after all: contacts, say
                 raise Lost(k, str(error)) from error
-            if not report.finite or float(np.abs(report.positions).max()) > self._far:
+            except np.linalg.LinAlgError:  # of rigid bodies that were thrown too far for numbers
+                raise Lost(k, f"{self.names[k]} lost the simulation") from None
+            if self._is_lost(report):
                 raise Lost(k, f"{self.names[k]} lost the simulation")
             views.append(self._view(k, sim, report))
         self._steps += 1
         self.time += self.settings.time_step
         return tuple(views)
+
+    def _is_lost(self, report: Report) -> bool:
+        return not report.finite or float(np.abs(report.positions).max()) > self._far
 
     def _view(self, k: int, sim: Simulation, report: Report) -> SimulationView:
         labels = None if sim.colouring is None else sim.colouring.colours
@@ -100,7 +107,10 @@ class RunningScene(Running[Simulation]):
         """Everything back to where it started; nothing is held."""
         self.pointers.release_all(self.sims)
         for sim in self.sims:
-            sim.positions, sim.velocities = self._start
+            if self._start_of_all is not None:  # frames count on, and the settings stay
+                sim.state = replace(self._start_of_all, frames=sim.frames, gravity=sim.gravity, wind=sim.wind)
+            else:
+                sim.positions, sim.velocities = self._start
         self.time = 0.0
 
     def grab(self, key: tuple[str, int], message: Grab) -> None:
@@ -150,10 +160,13 @@ class RunningScene(Running[Simulation]):
         check_solver(name, self.choices)
         first = self.sims[0]
         model, positions, h, threads, seed = first.model, first.positions, first.time_step, first.threads, first.seed
+        poses = None if first.bodies is None else first.bodies.memory()
 
         def make() -> Solver:
             sim = Simulation(model, solver=name, time_step=h, threads=threads, seed=seed)
             sim.positions = positions
+            if sim.bodies is not None and poses is not None:
+                sim.bodies.recall(poses)
             warm_bodies(sim)
             return sim.solver
 

@@ -14,7 +14,7 @@ from ..pictures.palette import body_colours
 from ..pictures.scenery import Scenery
 from ..scenes import Scene
 from ..simulation.report import Report
-from .body_mesh import BodyReport, RigidBackdrop
+from .body_mesh import SPREAD, BodyMesh, BodyReport, RigidBackdrop, bodies_of, counted, moving_bodies
 from .edges import Edges
 from .messages import CameraView, SceneData, Settings
 from .packing import pack
@@ -34,13 +34,24 @@ class SimulationView:
     labels: np.ndarray | None  # number of each vertex's colour
     held: tuple[int, ...]
     held_points: tuple[tuple[float, ...], ...] = ()
+    mesh: BodyMesh | None = None  # of the rigid bodies that soft ones touch
+
+    @cached_property
+    def vertices(self) -> np.ndarray:
+        """(n, 3) all that is drawn (m), rigid bodies last: found when somebody looks, not by the physics thread."""
+        soft = self.report.positions
+        if self.mesh is None or isinstance(self.report, BodyReport) or self.report.bodies is None:
+            return soft
+        poses = self.report.bodies
+        return np.concatenate([soft, self.mesh.placed(poses.positions, poses.orientations)])
 
 
 class Backdrop:
-    """A scene as the page draws it, with its number."""
+    """A scene as the page draws it, with its number. `mesh`: of the rigid bodies that move in it; None without any."""
 
     def __init__(self, number: int, scene: Scene):
         self.number, self.scene = number, scene
+        self.mesh = BodyMesh(scene) if moving_bodies(scene) else None
 
     @cached_property
     def edges(self) -> Edges:
@@ -53,32 +64,44 @@ class Backdrop:
 
     def spread(self, positions: np.ndarray) -> bool:
         """Whether vertices are so far apart that 16 bits are too few for a place."""
-        return False
+        if self.mesh is None:
+            return False
+        low, high = bounds_of([self.scene.model.mesh.vertices, self.mesh.start])
+        return bool(np.ptp(positions, axis=0).max() > SPREAD * (high - low).max())
 
     @cached_property
     def message(self) -> bytes:
         """What stays the same from frame to frame."""
-        scene, mesh = self.scene, self.scene.model.mesh
+        scene, mesh, rigid = self.scene, self.scene.model.mesh, self.mesh
         start = mesh.vertices if scene.start is None else scene.start
-        low, high = bounds_of([mesh.vertices, start])
-        collisions = scene.model.collisions
-        scenery = Scenery.of(collisions.colliders, low, high) if collisions else None
+        low, high = bounds_of([mesh.vertices, start, *([] if rigid is None else [rigid.start])])
+        collisions, bodies = scene.model.collisions, bodies_of(scene)
+        standing = [*(collisions.colliders if collisions else ()), *(body.shape for body in bodies if body.fixed)]
+        scenery = Scenery.of(standing, low, high) if standing else None
         if scenery is None and scene.model.gravity.any():
             low[1] = min(low[1], _hanging(scene.model))
         camera = Camera.framing(*(scenery.frame(low, high) if scenery else (low, high)), direction=scene.view)
         colours = body_colours(mesh.groups, mesh.n_vertices, FRONT)
+        triangles, immovable = mesh.triangles, np.zeros(0, np.int64)
+        if rigid is not None:
+            triangles = np.concatenate([triangles, rigid.triangles + rigid.first])
+            immovable = rigid.immovable + rigid.first
+            soft = np.tile(FRONT, (mesh.n_vertices, 1)) if colours is None else colours
+            colours = np.concatenate([soft, rigid.colours])
         arrays: dict[str, np.ndarray] = {
-            "triangles": mesh.triangles.astype(np.uint32),
+            "triangles": triangles.astype(np.uint32),
             "edges": (mesh.edges if not len(mesh.triangles) else np.zeros((0, 2))).astype(np.uint32),
             "pinned": scene.model.pinned.astype(np.uint32),
             "colours": _bytes(colours),
+            "immovable": immovable.astype(np.uint32),
             "scenery_vertices": _of(scenery, "vertices", np.float32),
             "scenery_triangles": _of(scenery, "triangles", np.uint32),
         }
         seen = CameraView(list(camera.eye), list(camera.target), list(camera.up), camera.fov_degrees)
         ground = scenery.ground if scenery else None
         about = self.number, scene.name, _summary(scene)
-        return pack(SceneData(*about, "soft", mesh.n_vertices, seen, _plain(ground), arrays={}), arrays)
+        count = mesh.n_vertices + (0 if rigid is None else len(rigid.local))
+        return pack(SceneData(*about, "soft", count, mesh.n_vertices, seen, _plain(ground), arrays={}), arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,4 +143,5 @@ def _summary(scene: Scene) -> str:
         if count:
             parts.append(f"{count:,} {what}")
             break
-    return ", ".join(parts)
+    free = sum(not body.immovable for body in bodies_of(scene))
+    return ", ".join([*parts, counted(free)] if free else parts)

@@ -8,15 +8,19 @@ from ..scenes import RigidScene, Scene
 from ..simulation.rigid_simulation import RigidSimulation
 from ..simulation.simulation import Simulation
 from ..solvers import Budget
+from .body_mesh import moving_bodies
 from .running import DEFAULT_MS, Running
+from .running_mixed import RunningMixedScene
 from .running_rigid import RunningRigidScene, warm_contacts
 from .running_scene import RunningScene, warm_bodies
 
 
 def run_scene(scene: Scene | RigidScene, sim: Any, number: int = 1, **options: Any) -> Running[Any]:
-    """A running scene of soft or of rigid bodies; options are those of `RunningScene`."""
+    """A running scene of soft bodies, of rigid ones or of both; options are those of `RunningScene`."""
     if isinstance(scene, RigidScene):
         return RunningRigidScene(scene, sim, number, **options)
+    if moving_bodies(scene):
+        return RunningMixedScene(scene, sim, number, **options)
     return RunningScene(scene, sim, number, **options)
 
 
