@@ -187,7 +187,11 @@ class Simulation(Controls):
             clock.end("colour")
             share = budget.part(k * turns + turn, self._substeps * turns)
             deadline = Deadline.of(
-                share, reserve_ns=self._after_ns, start_ns=clock.start_ns, trace=bool(self.trace), turns=turns
+                share,
+                reserve_ns=self._after_ns,
+                start_ns=clock.start_ns,
+                trace=bool(self.trace),
+                turns=max(turns, 2) if pushed else 1,
             )
             if self.model.terms:
                 solver.see(motion.problem(motion.origin, self._aimed)())

@@ -102,7 +102,7 @@ class Deadline:
         budget: what was asked for; a solver may also stop at `budget.tolerance`, and then says "tolerance".
         at_ns: on the clock of time.perf_counter_ns; None for no limit.
         trace: somebody wants to know the residuals of all sweeps (`Outcome.residuals`).
-        turns: solves that a step is made of, in turns with rigid bodies: each needs so much less than one alone.
+        turns: solves that a step is made of, more than one in turns with rigid bodies: each needs less than one alone.
     """
 
     budget: Budget

@@ -266,12 +266,13 @@ class CorrectingSolver(Solver):
             self._plan_steps()
         self.layout.load(start, constant)
         if self.layout.contacts is not None and np.isfinite(self.layout.contact):
-            self.layout.contacts.pressing[0] = PRESSED if self.presses else NEVER
+            # Where rigid bodies may give way they do that between solves, and what presses them is not pressed more.
+            self.layout.contacts.pressing[0] = PRESSED if self.presses and deadline.turns == 1 else NEVER
         self.corrector.begin_correction()
         budget, convergence = deadline.budget, self._convergence
         plan = self._watched_plan if convergence.begin(deadline, self.layout.resolution) else self._plan
         sweeps = plan.run(budget.most_iterations, deadline.at_ns, least=self._least_of(deadline))
-        if deadline.at_ns is not None:
+        if deadline.at_ns is not None and deadline.turns == 1:
             sweeps += self._press_on(plan, sweeps)
         done = convergence.satisfied
         if self._short_ns and deadline.at_ns is not None and not done and sweeps < budget.most_iterations:
