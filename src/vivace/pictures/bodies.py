@@ -17,7 +17,7 @@ from ..rigid.geometry import mass_properties
 from .animation import Film
 from .backends import Look
 from .camera import Camera, bounds_of
-from .moving import Moving
+from .moving import Moving, refined
 from .palette import CHROMA, FIRST_HUE, GOLDEN_ANGLE, LIGHTNESS, oklch
 from .scenery import Scenery, creased
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..model import Model
 
 MOST_TRIANGLES = 100_000  # of all bodies together: round ones are drawn coarser rather than slower
-FINEST, COARSEST = 12, 2  # steps along a quarter of a circle
+FINEST, FINE, COARSEST = 12, 8, 2  # steps along a quarter of a circle; FINE: among soft bodies
 LIGHTER = 0.5  # share of white in one half of a ball, so that one sees it turn
 DARKER = 0.8  # what follows a path, in the colour of scenery
 APART = 50.0  # degrees between the hues of rigid bodies and that of the soft ones they are among
@@ -126,10 +126,19 @@ def film_of_model(
     where, turned = _checked_poses(len(bodies), *poses)
     if len(where) != len(frames):
         raise InputError(f"there are {len(frames)} frames of the model and {len(where)} of its bodies; give as many")
-    local, owner, triangles = joined_surfaces([bodies[k].shape for k in moving])
+    local, owner, triangles = joined_surfaces([bodies[k].shape for k in moving], finest=FINE)
     colours = colours_of([bodies[k] for k in moving], local, owner, apart=APART)
-    owner = np.array(moving)[owner]
+    local, triangles, origin = refined(local, triangles, _longest(model, local, triangles))
+    colours, owner = colours[origin], np.array(moving)[owner[origin]]
     return replace(film, bodies=Moving(Posed(local, owner, where, turned), triangles, colours, owner))
+
+
+def _longest(model: Model, local: NDArray[Any], triangles: NDArray[np.int64]) -> float:
+    """Edges of bodies are as long as those of the soft mesh, but no shorter than MOST_TRIANGLES of them allow."""
+    one, two = model.mesh.vertices[model.mesh.edges].swapaxes(0, 1)
+    a, b, c = local[triangles].swapaxes(0, 1)
+    area = float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
+    return max(float(np.median(np.linalg.norm(one - two, axis=1))), float(np.sqrt(4 * area / MOST_TRIANGLES)))
 
 
 def _moving(bodies: Sequence[Body]) -> list[int]:

@@ -84,3 +84,37 @@ class Joined(Sequence[NDArray[Any]]):
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return (self[k] for k in range(len(self)))
+
+
+def refined(
+    vertices: NDArray[Any], triangles: NDArray[np.int64], longest: float
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """The same surface with no edge longer than `longest`, and, for each vertex, an old one of the same face.
+
+    A painter sorts whole triangles by their distance, so large ones of a body do not come out right among small ones.
+    """
+    origin = np.arange(len(vertices))
+    while True:
+        edges = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+        edges, which = np.unique(edges, axis=0, return_inverse=True)
+        long = np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1) > longest
+        if not long.any():
+            return vertices, triangles, origin
+        middle = len(vertices) + np.cumsum(long) - 1
+        vertices = np.concatenate([vertices, vertices[edges[long]].mean(axis=1)])
+        origin = np.concatenate([origin, origin[edges[long, 0]]])
+        which = which.reshape(-1, 3)
+        cut = long[which]
+        count = cut.sum(axis=1)
+        # Turned so that the first edge is cut and, of two, the second as well.
+        first = np.where(count == 2, (np.argmin(cut, axis=1) + 1) % 3, np.argmax(cut, axis=1))
+        turn = (first[:, None] + np.arange(3)) % 3
+        a, b, c = np.take_along_axis(triangles, turn, axis=1).T
+        p, q, r = middle[np.take_along_axis(which, turn, axis=1)].T
+        parts = [
+            (count == 0, [(a, b, c)]),
+            (count == 1, [(a, p, c), (p, b, c)]),
+            (count == 2, [(p, b, q), (a, p, q), (a, q, c)]),
+            (count == 3, [(a, p, r), (p, b, q), (r, q, c), (p, q, r)]),
+        ]
+        triangles = np.concatenate([np.stack(new, axis=1)[mine] for mine, news in parts for new in news])
