@@ -48,6 +48,9 @@ class Run:
     stages_ms: dict[str, np.ndarray] = field(default_factory=dict)  # of every frame
     velocities: list[np.ndarray] = field(default_factory=list)  # beside the positions
     substeps: int = 1  # of a frame, the median
+    # Of the rigid bodies that the model touches, beside the positions: (B, 3) and (B, 4) after each frame.
+    body_positions: list[np.ndarray] = field(default_factory=list)
+    body_orientations: list[np.ndarray] = field(default_factory=list)
 
     def trajectory(self) -> Trajectory:
         """The start and every frame, of a recorded run."""
@@ -169,6 +172,7 @@ def run(
     trace: dict[str, list[int]] = {"contacts": [], "colours": [], "corrected": []}
     drawn: list[Stretch] = []
     positions, velocities = list[np.ndarray](), list[np.ndarray]()
+    body_positions, body_orientations = list[np.ndarray](), list[np.ndarray]()
     made_of: list[int] = []
     notes: dict[str, int] = {}
     finite = True
@@ -189,6 +193,9 @@ def run(
         if record:
             positions.append(report.positions.copy())
             velocities.append(sim.velocities)
+            if report.bodies is not None:
+                body_positions.append(report.bodies.positions)
+                body_orientations.append(report.bodies.orientations)
         tell("simulating", k, frames)
 
     errors: dict[int, float] = {}
@@ -211,6 +218,8 @@ def run(
         stages_ms={name: np.array([s[name] for s in stages]) for name in stages[0]},
         velocities=velocities,
         substeps=round(median(made_of) or 1),
+        body_positions=body_positions,
+        body_orientations=body_orientations,
     )
 
 

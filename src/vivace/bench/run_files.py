@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import MissingExtraError
 from ..files import replacing
-from ..pictures import Film
+from ..pictures.bodies import film_of_model
 from ..pictures.plots import Panel
 from ..pictures.stages import timelines
 from .run import Progress, Run
@@ -30,7 +30,10 @@ def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tu
         return [target], []
     if not run.finite:
         return [], ["the simulation did not stay finite: no picture was drawn"]
-    film = Film.of(run.sim.model, run.positions, run.sim.time_step, view=run.scene.view, settings=run.settings())
+    film = film_of_model(
+        run.sim.model, run.positions, run.sim.time_step, poses=_poses(run), view=run.scene.view,
+        settings=run.settings(),
+    )  # fmt: skip
     picture = target if suffix == ".png" else target.with_suffix(".png")
     written, notes = [picture], {film.write_last(picture)}
     if run.sim.model.collisions and len(run.ms) > 1:
@@ -62,10 +65,23 @@ def _draw_trace(run: Run, target: Path) -> None:
     timelines(target, rows, settings=run.settings())
 
 
+def _poses(run: Run) -> tuple[np.ndarray, np.ndarray] | None:
+    """Of the rigid bodies that the model touches, (frames, B, 3) and (frames, B, 4); None if it has none."""
+    return (np.stack(run.body_positions), np.stack(run.body_orientations)) if run.body_positions else None
+
+
 def _write_numbers(run: Run, target: Path) -> None:
+    """Positions (frames, n, 3) and what belongs to them.
+
+    A model that touches rigid bodies has their centres of mass as `body_positions` (frames, B, 3) and their unit
+    quaternions, the scalar first, as `body_orientations` (frames, B, 4), in the order of `Model.collide`.
+    """
     mesh = run.sim.model.mesh
     settings = np.array(json.dumps(run.settings(), default=str))
     trace: dict[str, Any] = {**run.trace, **{f"ms_{stage}": values for stage, values in run.stages_ms.items()}}
+    poses = _poses(run)
+    if poses is not None:
+        trace |= {"body_positions": poses[0], "body_orientations": poses[1]}
     with replacing(target) as temporary:
         np.savez_compressed(
             temporary,

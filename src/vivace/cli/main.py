@@ -113,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
         "--out",
         metavar="FILE",
         help="write an animation (.mp4, .gif; a picture of the last frame goes beside it), a picture (.png) "
-        "or the positions of all frames (.npz)",
+        "or the positions of all frames, with the poses of rigid bodies (.npz)",
     )
     sub.add_argument("--film", metavar="FILE", help="write an animation (.mp4, .gif), beside what --out asks for")
     sub.add_argument("--picture", metavar="FILE", help="write a picture of the last frame (.png), beside the others")

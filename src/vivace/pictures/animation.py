@@ -19,6 +19,7 @@ from ..files import writing
 from .backends import DEFAULT_SIZE, Ground, Look, Renderer, Size
 from .camera import Camera, bounds_of
 from .film import Pictures, check_film, pace, write_film
+from .moving import Joined, Moving
 from .opening import ground_under, open_renderer
 from .palette import body_colours
 from .scenery import Scenery
@@ -131,6 +132,7 @@ class Film:
         view: from where one looks, for a camera that is placed so that everything is seen; see `Camera.framing`.
         camera: instead of that one.
         settings: go into the files.
+        bodies: rigid ones that move among them, in as many frames; see `vivace.pictures.bodies.film_of_model`.
     """
 
     frames: Sequence[NDArray[Any]] | NDArray[Any]
@@ -143,6 +145,7 @@ class Film:
     view: tuple[float, float, float]
     camera: Camera | None
     settings: Mapping[str, Any]
+    bodies: Moving | None = None
 
     @classmethod
     def of(
@@ -155,8 +158,9 @@ class Film:
         camera: Camera | None = None,
         settings: Mapping[str, Any],
     ) -> Film:
-        """A surface where the model has one, and its edges where it has none; pins; colliders."""
+        """A surface where the model has one, and its edges where it has none; pins; colliders and fixed bodies."""
         mesh, collisions = model.mesh, model.collisions
+        standing = [*collisions.colliders, *(b.shape for b in collisions.bodies if b.fixed)] if collisions else []
         return cls(
             frames,
             h,
@@ -164,7 +168,7 @@ class Film:
             None if len(mesh.triangles) else mesh.edges,
             model.pinned,
             body_colours(mesh.groups, mesh.n_vertices, Look().front),
-            Scenery.of(collisions.colliders, *bounds_of(frames)) if collisions else None,
+            Scenery.of(standing, *bounds_of(frames)) if standing else None,
             view,
             camera,
             settings,
@@ -173,30 +177,50 @@ class Film:
     def thinned(self, suffix: str) -> Film:
         """With those frames only that a film of that format shows."""
         every, _ = pace(self.h, suffix)
-        return replace(self, frames=self.frames[::every], h=every * self.h)
+        bodies = None if self.bodies is None else self.bodies[::every]
+        return replace(self, frames=self.frames[::every], bodies=bodies, h=every * self.h)
 
     def write(self, target: Path, progress: Progress | None = None) -> str:
         """To .mp4 or .gif, in simulated time as nearly as the format goes; returns `save_picture`'s line."""
         shown = self.thinned(target.suffix)
         _, fps = pace(shown.h, target.suffix)
-        options = self._options(self.frames)
-        return save_animation(target, shown.frames, self.triangles, fps=fps, progress=progress, **options)
+        frames, triangles = shown.drawn()
+        return save_animation(target, frames, triangles, fps=fps, progress=progress, **self._options(slice(None)))
 
     def write_last(self, target: Path) -> str:
         """The last frame to .png."""
-        return save_picture(target, self.frames[-1], self.triangles, **self._options(self.frames[-1:]))
+        frames, triangles = self.drawn()
+        return save_picture(target, frames[-1], triangles, **self._options(slice(-1, None)))
 
-    def _options(self, frames: Sequence[NDArray[Any]] | NDArray[Any]) -> dict[str, Any]:
-        low, high = bounds_of(frames)
+    def drawn(self) -> tuple[Sequence[NDArray[Any]] | NDArray[Any], NDArray[Any] | None]:
+        """Frames and triangles of everything that moves: soft vertices first, then those of rigid bodies."""
+        if self.bodies is None:
+            return self.frames, self.triangles
+        triangles = self.bodies.triangles + len(self.frames[0])
+        if self.triangles is not None:
+            triangles = np.concatenate([self.triangles, triangles])
+        return Joined(self.frames, self.bodies.frames), triangles
+
+    def _options(self, chosen: slice) -> dict[str, Any]:
+        """How these frames are drawn."""
+        low, high = bounds_of(self.frames[chosen])
+        if self.bodies is not None:
+            low, high = self.bodies[chosen].frame(low, high)
         box = self.scenery.frame(low, high) if self.scenery else (low, high)
-        return {
+        camera = self.camera or Camera.framing(*box, direction=self.view)
+        options: dict[str, Any] = {
             "edges": self.edges,
             "points": self.points,
             "colours": self.colours,
             "scenery": self.scenery,
-            "camera": self.camera or Camera.framing(*box, direction=self.view),
+            "camera": camera,
             "settings": self.settings,
         }
+        if self.bodies is not None:  # the ground is not where a body has fallen to that left the picture
+            soft = np.tile(Look().front, (len(self.frames[0]), 1)) if self.colours is None else self.colours
+            options["colours"] = np.concatenate([soft, self.bodies.colours])
+            options["ground"] = ground_under(low, high, camera, self.scenery)
+        return options
 
 
 def _open(

@@ -1,10 +1,10 @@
-"""Films of rigid bodies: the surfaces of their colliders, made once and moved rigidly in every frame."""
+"""Films of rigid bodies, alone or among soft ones: surfaces of their colliders, made once and moved rigidly."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, overload
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,18 @@ from ..rigid.geometry import mass_properties
 from .animation import Film
 from .backends import Look
 from .camera import Camera, bounds_of
+from .moving import Moving, refined
 from .palette import CHROMA, FIRST_HUE, GOLDEN_ANGLE, LIGHTNESS, oklch
 from .scenery import Scenery, creased
 
+if TYPE_CHECKING:
+    from ..model import Model
+
 MOST_TRIANGLES = 100_000  # of all bodies together: round ones are drawn coarser rather than slower
-FINEST, COARSEST = 12, 2  # steps along a quarter of a circle
+FINEST, FINE, COARSEST = 12, 8, 2  # steps along a quarter of a circle; FINE: among soft bodies
 LIGHTER = 0.5  # share of white in one half of a ball, so that one sees it turn
 DARKER = 0.8  # what follows a path, in the colour of scenery
+APART = 50.0  # degrees between the hues of rigid bodies and that of the soft ones they are among
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +88,8 @@ def film_of_bodies(
         camera: instead of that.
         settings: go into the files.
     """
-    where, turned = np.asarray(positions, float), np.asarray(orientations, float)
-    count = len(bodies)
-    if where.shape[1:] != (count, 3) or turned.shape != (len(where), count, 4) or not len(where):
-        raise InputError(
-            f"positions and orientations of {count} bodies must have the shapes (frames, {count}, 3) and "
-            f"(frames, {count}, 4), not {where.shape} and {turned.shape}"
-        )
-    moving = [k for k, body in enumerate(bodies) if not body.fixed and not isinstance(body.shape, Plane)]
+    where, turned = _checked_poses(len(bodies), positions, orientations)
+    moving = _moving(bodies)
     if not moving:
         raise InputError("there is nothing to draw: no body moves")
     local, owner, triangles = joined_surfaces([bodies[k].shape for k in moving])
@@ -101,6 +100,59 @@ def film_of_bodies(
     if camera is None and len(moving) == 1:
         camera = _around(frames, scenery, view)
     return Film(frames, h, triangles, None, np.zeros(0, np.int64), colours, scenery, view, camera, settings)
+
+
+def film_of_model(
+    model: Model,
+    frames: Sequence[NDArray[Any]] | NDArray[Any],
+    h: float,
+    *,
+    poses: tuple[Any, Any] | None = None,
+    view: tuple[float, float, float],
+    camera: Camera | None = None,
+    settings: Mapping[str, Any],
+) -> Film:
+    """A film of a soft model, see `Film.of`, with the rigid bodies that it touches where they are in every frame.
+
+    `poses` has positions (frames, B, 3) and orientations (frames, B, 4) of the bodies, as `Report.bodies` gives them;
+    without, those that move are not drawn. Bodies have hues that the soft ones do not have; one that follows a path is
+    a little darker than scenery.
+    """
+    film = Film.of(model, frames, h, view=view, camera=camera, settings=settings)
+    bodies = model.collisions.bodies if model.collisions else ()
+    moving = _moving(bodies)
+    if poses is None or not moving:
+        return film
+    where, turned = _checked_poses(len(bodies), *poses)
+    if len(where) != len(frames):
+        raise InputError(f"there are {len(frames)} frames of the model and {len(where)} of its bodies; give as many")
+    local, owner, triangles = joined_surfaces([bodies[k].shape for k in moving], finest=FINE)
+    colours = colours_of([bodies[k] for k in moving], local, owner, apart=APART)
+    local, triangles, origin = refined(local, triangles, _longest(model, local, triangles))
+    colours, owner = colours[origin], np.array(moving)[owner[origin]]
+    return replace(film, bodies=Moving(Posed(local, owner, where, turned), triangles, colours, owner))
+
+
+def _longest(model: Model, local: NDArray[Any], triangles: NDArray[np.int64]) -> float:
+    """Edges of bodies are as long as those of the soft mesh, but no shorter than MOST_TRIANGLES of them allow."""
+    one, two = model.mesh.vertices[model.mesh.edges].swapaxes(0, 1)
+    a, b, c = local[triangles].swapaxes(0, 1)
+    area = float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
+    return max(float(np.median(np.linalg.norm(one - two, axis=1))), float(np.sqrt(4 * area / MOST_TRIANGLES)))
+
+
+def _moving(bodies: Sequence[Body]) -> list[int]:
+    return [k for k, body in enumerate(bodies) if not body.fixed and not isinstance(body.shape, Plane)]
+
+
+def _checked_poses(count: int, positions: Any, orientations: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    where, turned = np.asarray(positions, float), np.asarray(orientations, float)
+    if where.shape[1:] != (count, 3) or turned.shape != (len(where), count, 4) or not len(where):
+        raise InputError(
+            f"positions and orientations of {count} bodies must have the shapes (frames, {count}, 3) and "
+            f"(frames, {count}, 4), not {where.shape} and {turned.shape}"
+        )
+    return where, turned
 
 
 def _around(frames: Posed, scenery: Scenery | None, view: tuple[float, float, float]) -> Camera:
@@ -140,9 +192,16 @@ def _is_round(shape: Sphere | Box | Capsule) -> bool:
     return bool(shape.encoded.shape[15] > 0)
 
 
-def colours_of(bodies: Sequence[Body], local: NDArray[Any], owner: NDArray[np.int64]) -> NDArray[Any]:
-    """(n, 3): a hue for each body, one half of a ball lighter; what follows a path is darker than scenery."""
-    hues = [oklch(LIGHTNESS[k % 3], CHROMA, FIRST_HUE + k * GOLDEN_ANGLE) for k in range(len(bodies))]
+def colours_of(
+    bodies: Sequence[Body], local: NDArray[Any], owner: NDArray[np.int64], apart: float = 0.0
+) -> NDArray[Any]:
+    """(n, 3): a hue for each body, one half of a ball lighter; what follows a path is darker than scenery.
+
+    No hue is nearer than `apart` degrees to FIRST_HUE, which is that of the first soft body.
+    """
+    turns = (GOLDEN_ANGLE / 360 * np.arange(len(bodies))) % 1
+    degrees = FIRST_HUE + apart + (360 - 2 * apart) * turns
+    hues = [oklch(LIGHTNESS[k % 3], CHROMA, angle) for k, angle in enumerate(degrees)]
     led = DARKER * np.array(Look().scenery)
     own = np.array([led if body.path is not None else hue for body, hue in zip(bodies, hues, strict=True)])
     colours: NDArray[Any] = own[owner]

@@ -68,7 +68,7 @@ class RigidPart:
         self._owed = np.zeros((count, 6))  # momentum that bodies have not been given yet
         self._begun: BegunSubstep
         self._found: SolvedSubstep
-        self._shown = np.zeros((count, 6))
+        self._shown, self._apart = np.zeros((count, 6)), np.zeros((count, 6))
 
     # --- what a user reads ------------------------------------------------------------------------------------------
 
@@ -256,7 +256,9 @@ class RigidPart:
             springs = held, inverse
         self._found = rigid.solve_substep(begun, free, springs, start, iterations=None if start is None else LATER)
         self._turn_slowly(held)
-        self._shown = self._found.velocities + rigid.apart(self._found, begun, h)
+        if start is None:  # what overlaps is moved apart once, however many turns there are
+            self._apart = rigid.apart(self._found, begun, h)
+        self._shown = self._found.velocities + self._apart
 
     def _turn_slowly(self, held: np.ndarray) -> None:
         """Bodies that touch soft ones turn by a radian in a substep at most: contacts do not follow faster ones."""
