@@ -247,8 +247,7 @@ class RigidPart:
         free, springs = begun.free.copy(), None
         loose = rigid.bodies.movable & push.any(axis=1)
         loose[held] = False
-        for k in np.flatnonzero(loose):
-            free[k] += np.linalg.solve(self._inertia[k], push[k])
+        free[loose] += np.linalg.solve(self._inertia[loose], push[loose][:, :, None])[:, :, 0]
         if len(held):
             inverse = np.linalg.inv(self._inertia[held] + h**2 * self._springs[held])
             lacks = np.einsum("hij,hj->hi", self._inertia[held], free[held] - last[held]) + push[held]
