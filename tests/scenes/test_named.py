@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from solvers.rounding import ENERGY_SCENES, small_scene
+from solvers.rounding import SIZED_SCENES, small_scene
 from vivace import Budget, InputError, UnknownNameError
 from vivace.scenes import SCENES, is_rigid, load_scene, make_scene, parameters_of, summary_of
 
@@ -19,18 +19,18 @@ def test_every_scene_runs_and_records_what_made_it(name):
     parameters = scene.settings["parameters"]
     assert scene.settings["scene"] == name
     assert set(parameters) == set(parameters_of(name))
-    size = "resolution" if name in ENERGY_SCENES else "scale"
+    size = {"box-on-jelly": "n"}.get(name, "resolution" if name in SIZED_SCENES else "scale")
     assert parameters[size] != parameters_of(name)[size]
     assert summary_of(name)
     again = make_scene(name, **parameters)
     np.testing.assert_array_equal(again.model.mesh.vertices, scene.model.mesh.vertices)
-    sim = scene.simulate(budget=Budget(iterations=2))
+    sim = scene.simulate(budget=Budget(iterations=2), substeps=1)
     if scene.start is not None:
         np.testing.assert_array_equal(sim.positions, scene.start.astype(np.float32))
     assert sim.step().finite
     assert sim.system.h == scene.time_step
     assert len(scene.model.pinned) > 0 or scene.model.collisions is not None
-    assert scene.is_cloth == ("cloth" in name or name in ("s0", "noodles"))
+    assert scene.is_cloth == ("cloth" in name or name in ("s0", "noodles", "falling-bodies"))
 
 
 def test_tablecloth_is_that_of_the_figure():

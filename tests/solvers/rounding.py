@@ -32,15 +32,19 @@ SMALL_SCENES = {
     "bar": {"resolution": 3},
     "cube": {"resolution": 4},
     "flattened-body": {"resolution": 16},
+    "box-on-jelly": {"n": 4},
+    "falling-bodies": {"resolution": 16, "bodies": 3},
 }
 
 # Scenes whose steps have a minimum; those of position based dynamics have contacts and constraints without projections.
-ENERGY_SCENES = [name for name in SCENES if "resolution" in parameters_of(name)]
+MIXED_SCENES = ["cloth-on-moving-box", "box-on-jelly", "falling-bodies"]  # with rigid bodies
+SIZED_SCENES = [name for name in SCENES if "resolution" in parameters_of(name)]
+ENERGY_SCENES = [name for name in SIZED_SCENES if name not in MIXED_SCENES]
 
 
 def small_scene(name: str) -> Scene:
     """Any registered scene at a size that takes no time; a new one with a `resolution` needs no entry above."""
-    small = {"resolution": 16} if name in ENERGY_SCENES else {"scale": 0.02}
+    small = {"resolution": 16} if name in SIZED_SCENES else {"scale": 0.02}
     return make_scene(name, **SMALL_SCENES.get(name, small))
 
 

@@ -74,8 +74,8 @@ def box_on_jelly(
     return Scene("box-on-jelly", model, time_step, frames=180, view=(0.5, 0.25, 1.0))
 
 
-@SCENES.register("bodies-on-tablecloth")
-def bodies_on_tablecloth(
+@SCENES.register("falling-bodies")
+def falling_bodies(
     bodies: int = 200,
     resolution: int = 100,
     side: float = 1.0,
@@ -107,4 +107,4 @@ def bodies_on_tablecloth(
         place = np.array([x, (HIGH + 0.15) * side + gap * layer, z]) + jitter
         falling.append(Body(thing(k % 4, place, radius, rng), density=body_density, friction=friction))
     model = model.collide([Plane(), top, foot, *falling], thickness=thickness, friction=friction, itself=False)
-    return Scene("bodies-on-tablecloth", model, time_step, frames=180, view=(0.8, 0.5, 1.0))
+    return Scene("falling-bodies", model, time_step, frames=180, view=(0.8, 0.5, 1.0))

@@ -30,7 +30,7 @@ LIVE: dict[str, dict[str, Any]] = {
     "s1": {"scale": 0.15},
     "s2": {"scale": 0.05},
     "armadillo": {"resolution": 30},
-    "bodies-on-tablecloth": {"bodies": 40, "resolution": 50},
+    "falling-bodies": {"bodies": 40, "resolution": 50},
 }
 
 

@@ -109,13 +109,31 @@ def test_who_touches_with_all_neighbours():
     np.testing.assert_array_equal(found, [True, True, True, True, False, False])
 
 
-def taken(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, recovery, room):
+def taken(
+    vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, recovery, room, motions=None, shares=None
+):
     """`take_walls`: how many, (vertices, planes, before, friction, weights, keys, places), `lowered`, `added`."""
     to, to_planes, before, places = np.zeros(room, np.int32), *np.zeros((3, room, 4), np.float32)
     to_friction, weights, to_keys = np.zeros(2 * room, np.float32), np.zeros(room, np.float32), np.zeros(room, np.int64)
     lowered, added = np.zeros((len(vertices), 4), np.float32), np.zeros(len(diagonal))
+    motions = np.zeros((len(vertices), 3), np.float32) if motions is None else motions
+    shares = np.ones(len(vertices), np.float32) if shares is None else shares
     count = take_walls(
-        *(vertices, planes, friction, keys, *held, rank, q, s, diagonal, stiffness, np.float32(recovery)),
+        *(
+            vertices,
+            planes,
+            friction,
+            motions,
+            shares,
+            keys,
+            *held,
+            rank,
+            q,
+            s,
+            diagonal,
+            stiffness,
+            np.float32(recovery),
+        ),
         *(to, to_planes, before, to_friction, weights, to_keys, places, lowered, added),
     )
     return count, (to, to_planes, before, to_friction, weights, to_keys, places), lowered, added
@@ -127,8 +145,8 @@ def taken(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffnes
 def test_take_walls(room, stiffness, remembered):
     """Those with n·s < gap + N/w, in order; gaps are min(gap, n·q + recovery) + N/w, before is q + (T - n n·T)/w.
 
-    T and N are those of the same key, nothing for what did not touch before; weights add up at their vertices. Places
-    are (q, gap) without T and N.
+    q is where the wall carries the vertex, and w its share of the stiffness. T and N are those of the same key, nothing
+    for what did not touch before; weights add up at their vertices. Places are (q, gap) without T and N.
     """
     rng = np.random.default_rng(0)
     n, m = 40, 60
@@ -145,12 +163,13 @@ def test_take_walls(room, stiffness, remembered):
     if not remembered:
         old_keys, old_forces = old_keys[:0], old_forces[:0]
     held = old_keys, old_forces
+    motions, shares = rng.normal(size=(m, 3)).astype(np.float32), rng.uniform(0.1, 1, m).astype(np.float32)
     count, found, lowered, added = taken(
-        *(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, 0.1, room),
+        *(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, 0.1, room, motions, shares),
     )
     to, to_planes, before, to_friction, weights, to_keys, places = found
-    w = diagonal[vertices] if stiffness < 0 else np.full(m, stiffness)
-    normals, points = wide(planes[:, :3]), wide(q[vertices, :3])
+    w = shares * (diagonal[vertices] if stiffness < 0 else np.full(m, stiffness))
+    normals, points = wide(planes[:, :3]), wide(q[vertices, :3] + motions)
     gaps = np.minimum(planes[:, 3], (normals * points).sum(axis=1) + 0.1)
     np.testing.assert_allclose(lowered, np.column_stack([planes[:, :3], gaps]), rtol=0, atol=8 * EPS32)
     known = dict(zip(old_keys.tolist(), wide(old_forces) if len(old_forces) else [], strict=True))
@@ -169,13 +188,13 @@ def test_take_walls(room, stiffness, remembered):
     np.testing.assert_allclose(to_planes[:k, 3], gaps[some] + carried[some, 3], rtol=0, atol=slack)
     np.testing.assert_allclose(before[:k, :3], points[some] + across[some], rtol=0, atol=slack)
     np.testing.assert_array_equal(before[:, 3], 0)
-    np.testing.assert_array_equal(places[:k], np.column_stack([q[vertices[some], :3], lowered[some, 3]]))
+    np.testing.assert_array_equal(places[:k], np.column_stack([points[some].astype(np.float32), lowered[some, 3]]))
     np.testing.assert_array_equal(to_friction[: 2 * k], friction[some].ravel())
     np.testing.assert_allclose(weights[:k], w[some], rtol=2 * EPS32)
     np.testing.assert_allclose(added, np.bincount(vertices[some], w[some], minlength=n))
     if not remembered:
         np.testing.assert_array_equal(to_planes[:k], lowered[some])
-        np.testing.assert_array_equal(before[:k, :3], q[vertices[some], :3])
+        np.testing.assert_array_equal(before[:k, :3], points[some].astype(np.float32))
 
 
 def remember(vertices, planes, before, friction, weights, q, used):
