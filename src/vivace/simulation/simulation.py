@@ -36,7 +36,7 @@ from .motion import FORMS, GUESSES, INTEGRATORS, Motion
 from .report import Report, StageClock
 from .rigid_part import RigidPart
 
-TURNS = 8  # how often a substep goes to and fro between soft and rigid bodies that touch
+TURNS, LEAST_TURNS = 8, 4  # between soft and rigid bodies that touch, in a substep; where there is little time
 
 
 class Simulation(Controls):
@@ -104,6 +104,7 @@ class Simulation(Controls):
         self._together: tuple[tuple[object, ...], np.ndarray, SubstepsPlan | None] | None = None
         self._detector: Detector | None = None
         self.bodies: RigidPart | None = None
+        self._turn_ns = 0  # what a turn between soft and rigid bodies took last
         self._after_ns = 0  # what came after the last sweep took lately
         self._h, self._substeps = check_time_step(time_step), 1
         self._adopt(model)
@@ -178,7 +179,7 @@ class Simulation(Controls):
         """The solver's rounds; in turns with rigid bodies, if some may have to give way."""
         motion, solver, start, at = self._motion, self.solver, self._motion.start, self._motion.s
         pushed = self.bodies is not None and self.bodies.may_give_way(contacts.colliders.second)
-        turns = max(1, min(TURNS, budget.most_iterations // (2 * self._substeps))) if pushed else 1
+        turns, began = self._turns(budget) if pushed else 1, time.perf_counter_ns()
         outcomes: list[Outcome] = []
         spent: list[dict[str, int]] = []
         memory = solver.remembered() if pushed else {}
@@ -210,6 +211,7 @@ class Simulation(Controls):
             if pushed:
                 clock.end("bodies")
         if pushed and self.bodies is not None:
+            self._turn_ns = (time.perf_counter_ns() - began) // turns
             solver.recall(self.bodies.forget_some(memory, solver.remembered()))
         outcome = replace(outcomes[-1], sweeps=sum(outcome.sweeps for outcome in outcomes))
         return (
@@ -217,6 +219,13 @@ class Simulation(Controls):
             outcome,
             {name: sum(part.get(name, 0) for part in spent) for name in dict.fromkeys(chain(*spent))},
         )
+
+    def _turns(self, budget: Budget) -> int:
+        """How often to go to and fro: eight times, or four at least where time is short, with two iterations each."""
+        most = max(1, min(TURNS, budget.most_iterations // (2 * self._substeps)))
+        if budget.ms is None or not self._turn_ns:
+            return most
+        return min(most, max(LEAST_TURNS, int(1e6 * budget.ms / (self._substeps * self._turn_ns))))
 
     def _feel(self) -> bool:
         """Tell rigid bodies what presses on them; whether something does."""
