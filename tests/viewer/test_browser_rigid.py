@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viewer.browser import Page, open_browser
+from viewer.browser import Page
 from viewer.conftest import until
 from vivace.solvers.rigid import CONTACT_SOLVERS
 from vivace.viewer import Target, Viewer
@@ -13,14 +13,6 @@ pytestmark = [
     pytest.mark.skipif(not (PAGE / "app.js").is_file(), reason="the page has not been built"),
     pytest.mark.slow,
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    running, browser = open_browser()
-    yield browser
-    browser.close()
-    running.stop()
 
 
 def facing(page, viewer, body):
