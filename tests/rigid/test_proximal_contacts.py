@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rigid.friction_shapes import CORNERS, SHAPES, ball, ellipsoid, stadium
+from vivace.rigid.kernels.convex import projection_pass
 from vivace.rigid.proximal import Box, ConvexSet, Coupled, Disc, Ellipse, Frictionless, Polygon, combined, friction_set
 
 SETS = {
@@ -171,8 +172,10 @@ def test_contacts_with_different_sets():
     assert len(set(kinds)) == 5
     assert kinds[0] == kinds[5]
     z = np.random.default_rng(21).normal(size=(20, 3))
+    together = projection_pass(projection, stadium)
     for friction, kind in zip(sets, kinds, strict=True):
-        found = [projection(kind, 1.5, *p, friction.mu_s, friction.mu_t, friction.spin) for p in z]
+        found = np.empty((20, 3))
+        together(kind, np.full(20, 1.5), z, friction.mu_s, friction.mu_t, friction.spin, found)
         np.testing.assert_array_equal(found, friction.project(z, 1.5))
 
 

@@ -105,7 +105,7 @@ def viewer(monkeypatch):
         yield viewer
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chromium():
     from .browser import open_browser
 
