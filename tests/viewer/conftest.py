@@ -105,7 +105,7 @@ def viewer(monkeypatch):
         yield viewer
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: while it is there, its thread has an event loop, and may have no other
 def chromium():
     from .browser import open_browser
 
