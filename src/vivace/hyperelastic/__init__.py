@@ -3,5 +3,7 @@
 from .decomposition import polar_rotation, svd
 from .densities import HYPERELASTIC, Density
 from .inversion import Conversion
+from .term import Hyperelastic
+from .uniaxial import uniaxial
 
-__all__ = ["HYPERELASTIC", "Conversion", "Density", "polar_rotation", "svd"]
+__all__ = ["HYPERELASTIC", "Conversion", "Density", "Hyperelastic", "polar_rotation", "svd", "uniaxial"]

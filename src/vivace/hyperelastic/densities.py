@@ -36,7 +36,8 @@ class Density:
         barrier: whether it has no value unless det F > 0.
         high: λ⁺ of its conversion; None for a density that is made for every F.
         constants: the constants of linear elastic moduli (μ, λ) and of what else it has, if there is such a rule.
-        positive: the constants that must be positive; the others may be zero, and none may be negative.
+        positive: the constants that must be positive; the others may be zero.
+        signed: whether constants may be negative, as long as the body at rest resists.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Density:
     high: float | None = HIGH
     constants: Callable[..., tuple[float, ...]] | None = field(default=None, repr=False)
     positive: tuple[str, ...] = ()
+    signed: bool = False
 
     def check(self, values: Sequence[float]) -> np.ndarray:
         """The constants as an array, after a look at each."""
@@ -58,8 +60,14 @@ class Density:
             )
         for name, value in zip(self.parameters, found, strict=True):
             least = "positive" if name in self.positive else "zero or positive"
-            if not np.isfinite(value) or value < 0 or (value == 0 and name in self.positive):
+            if not np.isfinite(value) or (value < 0 and not self.signed) or (value == 0 and name in self.positive):
                 raise InputError(f"{self.name}: {name} must be {least} and finite, not {value}")
+        pressed, mu, lam = self._at_rest(found)
+        shown_moduli = f"{self.name} with {wanted} = {found.tolist()}"
+        if not abs(pressed) <= 1e-9 * (abs(mu) + abs(lam)):
+            raise InputError(f"{shown_moduli} has a stress of {pressed:.6g} Pa at rest; its slopes must be zero there")
+        if not (mu > 0 and lam + mu / 1.5 > 0):
+            raise InputError(f"{shown_moduli} does not resist: at rest μ = {mu:.6g} Pa and λ = {lam:.6g} Pa")
         return found
 
     def of_moduli(self, young: float, poisson: float, **shape: float) -> tuple[float, ...]:
@@ -69,12 +77,18 @@ class Density:
         return self.constants(*lame(young, poisson, self.name), **shape)
 
     def moduli(self, constants: Sequence[float]) -> tuple[float, float]:
-        """μ and λ (Pa) for small strains: ψ₁₁ = λ + 2 μ and ψ₁₂ = λ at rest."""
-        hessian = np.zeros((1, 9, 9))
-        row = self.row(constants, None)
-        self.loops("free").hessian_matrices(np.eye(3).reshape(1, 9), row, False, hessian)
-        own, other = float(hessian[0, 0, 0]), float(hessian[0, 0, 4])
-        return 0.5 * (own - other), other
+        """μ and λ (Pa) for small strains."""
+        return self._at_rest(self.check(constants))[1:]
+
+    def _at_rest(self, s: np.ndarray) -> tuple[float, float, float]:
+        """ψ₁, μ and λ in the undeformed body: ψ₁₁ = λ + 2 μ and ψ₁₂ = λ."""
+        if self.form == "stretches":
+            first, second = self.functions["gradient"](1.0, 1.0, 1.0, s), self.functions["hessian"](1.0, 1.0, 1.0, s)
+            return float(first[0]), float(0.5 * (second[0] - second[5])), float(second[5])
+        d1, d2, dj = self.functions["gradient"](3.0, 3.0, 1.0, s)
+        h11, h22, hjj, h2j, h1j, h12 = self.functions["hessian"](3.0, 3.0, 1.0, s)
+        both = 4 * h11 + 16 * h22 + hjj + 8 * h2j + 4 * h1j + 16 * h12  # how I1, I2 and J curve with any two stretches
+        return float(2 * (d1 + 2 * d2) + dj), float(d1 - 0.5 * dj), float(both + 4 * d2 + dj)
 
     def loops(self, guard: str) -> Loops:
         """Its compiled passes."""
