@@ -22,6 +22,7 @@ LAYERS = [
     ("collisions",),
     ("rigid",),
     ("terms",),
+    ("hyperelastic",),
     ("model",),
     ("energy",),
     ("solvers",),

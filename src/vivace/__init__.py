@@ -11,7 +11,7 @@ sim.positions, report.sweeps, report.residual
 
 from typing import Any as _Any
 
-from . import collisions, deprecation, mesh
+from . import collisions, deprecation, hyperelastic, mesh
 from ._version import __version__
 from .constraints import CONSTRAINTS, Prepared, Role, constraint
 from .energy import Blocks, ElementTerm, Frame, System, Term
@@ -22,7 +22,22 @@ from .errors import (
     UnknownNameError,
     VivaceError,
 )
-from .model import MATERIALS, Cloth, Jelly, Material, Model, Solid, Wire
+from .model import (
+    MATERIALS,
+    Cloth,
+    Jelly,
+    Material,
+    Model,
+    Solid,
+    Wire,
+    corotated,
+    fung,
+    hyperelastic_material,
+    mooney_rivlin,
+    neo_hookean,
+    stable_neo_hookean,
+    stvk,
+)
 from .rigid.bodies import Body
 from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
 from .simulation import Report, RigidReport, RigidSimulation, Simulation, State
@@ -66,9 +81,17 @@ __all__ = [
     "__version__",
     "collisions",
     "constraint",
+    "corotated",
+    "fung",
+    "hyperelastic",
+    "hyperelastic_material",
     "load_scene",
     "make_scene",
     "mesh",
+    "mooney_rivlin",
+    "neo_hookean",
+    "stable_neo_hookean",
+    "stvk",
 ]
 
 

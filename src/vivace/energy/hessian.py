@@ -84,4 +84,6 @@ class Hessian:
 def _definite(piece: Blocks) -> Blocks:
     """Without negative eigenvalues, and without blocks that are not finite."""
     finite = np.isfinite(piece.blocks).all(axis=(1, 2))
+    if piece.definite and finite.all():
+        return piece
     return Blocks(piece.vertices, clamped(np.where(finite[:, None, None], piece.blocks, 0.0)))

@@ -1,6 +1,31 @@
 """Bodies in SI units: a mesh and a material make masses and constraints."""
 
+from .hyperelastic import (
+    corotated,
+    fung,
+    hyperelastic_material,
+    mooney_rivlin,
+    neo_hookean,
+    stable_neo_hookean,
+    stvk,
+)
 from .materials import MATERIALS, Cloth, Jelly, Material, Solid, Wire, default_material
 from .model import Model
 
-__all__ = ["MATERIALS", "Cloth", "Jelly", "Material", "Model", "Solid", "Wire", "default_material"]
+__all__ = [
+    "MATERIALS",
+    "Cloth",
+    "Jelly",
+    "Material",
+    "Model",
+    "Solid",
+    "Wire",
+    "corotated",
+    "default_material",
+    "fung",
+    "hyperelastic_material",
+    "mooney_rivlin",
+    "neo_hookean",
+    "stable_neo_hookean",
+    "stvk",
+]

@@ -18,6 +18,8 @@ from ..registry import Registry
 class Material(Protocol):
     """What a body is made of. Anything with these two methods is one, and goes to `Model.of(mesh, material)`.
 
+    A third, `terms(mesh)`, may give energy terms (`vivace.Term`), as hyperelastic materials do.
+
     One of your own:
 
         @vv.MATERIALS.register("net")  # for [material] kind = "net" in scene files; otherwise not needed
@@ -66,7 +68,7 @@ def _check(material: object, positive: tuple[str, ...]) -> None:
             )
 
 
-def _share(n: int, elements: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+def share(n: int, elements: np.ndarray, amounts: np.ndarray) -> np.ndarray:
     """Each element gives its corners equal parts of its amount."""
     k = elements.shape[1]
     return np.bincount(elements.ravel(), np.repeat(amounts / k, k), minlength=n)
@@ -97,7 +99,7 @@ class Cloth:
         """Each triangle's mass, shared equally by its corners."""
         if not len(mesh.triangles):
             raise InputError(f"cloth needs triangles, and mesh {mesh.name!r} has none; use Wire for edges alone")
-        return _share(mesh.n_vertices, mesh.triangles, self.density * mesh.triangle_areas())
+        return share(mesh.n_vertices, mesh.triangles, self.density * mesh.triangle_areas())
 
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
         """A spring for each edge and, if there is any bending stiffness, a hinge for each pair of triangles."""
@@ -139,7 +141,7 @@ class Solid:
             raise InputError(
                 f"a solid needs tetrahedra, and mesh {mesh.name!r} has none; use vivace.mesh.tetrahedralise, or Cloth"
             )
-        return _share(mesh.n_vertices, mesh.tets, self.density * mesh.tet_volumes())
+        return share(mesh.n_vertices, mesh.tets, self.density * mesh.tet_volumes())
 
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
         """The strain of each tetrahedron and, with a Poisson ratio, its change of volume."""
@@ -182,7 +184,7 @@ class Jelly:
             raise InputError(
                 f"jelly needs tetrahedra, and mesh {mesh.name!r} has none; use vivace.mesh.tetrahedralise, or Cloth"
             )
-        return _share(mesh.n_vertices, mesh.tets, self.density * mesh.tet_volumes())
+        return share(mesh.n_vertices, mesh.tets, self.density * mesh.tet_volumes())
 
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
         """A spring for each edge, and bending and volume as far as these have any stiffness."""
@@ -214,7 +216,7 @@ class Wire:
         """Each edge's mass, half at either end."""
         ends = mesh.vertices[mesh.edges]
         lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
-        return _share(mesh.n_vertices, mesh.edges, self.density * lengths)
+        return share(mesh.n_vertices, mesh.edges, self.density * lengths)
 
     def constraints(self, mesh: Mesh) -> list[ConstraintGroup]:
         """A spring for each edge."""

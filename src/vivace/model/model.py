@@ -77,7 +77,16 @@ class Model:
         able = callable(getattr(material, "masses", None)) and callable(getattr(material, "constraints", None))
         if isinstance(material, type) or not able:
             raise InputError(f"a material is an instance such as Cloth() or Solid(), not {shown(material)}")
-        return cls(mesh, material.masses(mesh), tuple(material.constraints(mesh)), as_gravity(gravity), air, viscosity)
+        terms = getattr(material, "terms", None)
+        return cls(
+            mesh,
+            material.masses(mesh),
+            tuple(material.constraints(mesh)),
+            as_gravity(gravity),
+            air,
+            viscosity,
+            terms=tuple(as_list("terms", terms(mesh))) if callable(terms) else (),
+        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.mesh, Mesh):
@@ -258,16 +267,22 @@ class Model:
         """The same body, `factor` times as stiff: every constraint's weight is multiplied.
 
         Pins become stiffer with it, so that beside them the body stays as soft as it was; they do not become softer,
-        because what holds a body need not give way when it is made of something softer. Terms stay as they are.
+        because what holds a body need not give way when it is made of something softer. Terms that have a method
+        `scaled(factor)` are scaled, as hyperelastic ones are; others stay as they are.
         """
         if not is_number(factor) or not factor > 0:
             raise InputError(f"a model is stiffened by a positive, finite factor, not {shown(factor)}")
-        return self if factor == 1 else replace(self, groups=tuple(_scaled(g, float(factor)) for g in self.groups))
+        if factor == 1:
+            return self
+        groups, factor = tuple(_scaled(g, float(factor)) for g in self.groups), float(factor)
+        terms = tuple(getattr(t, "scaled", lambda _, t=t: t)(factor) for t in self.terms)
+        return replace(self, groups=groups, terms=terms)
 
     @property
     def pin_stiffness(self) -> float:
         """A stiffness (N/m) beside which all of the model is soft: 30 times the stiffest weight."""
-        return FIRM * (max((group.stiffest for group in self.groups), default=0.0) or 1e3)
+        known = [*(group.stiffest for group in self.groups), *(getattr(term, "stiffest", 0.0) for term in self.terms)]
+        return FIRM * (max(known, default=0.0) or 1e3)
 
     firm = renamed_property("Model.firm", "pin_stiffness")
 

@@ -13,10 +13,14 @@ from .kernels.curvature import add_blocks
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Second derivatives of elements: vertices (m, k), blocks (m, 3k, 3k), coordinate c of corner a at 3 a + c."""
+    """Second derivatives of elements: vertices (m, k), blocks (m, 3k, 3k), coordinate c of corner a at 3 a + c.
+
+    `definite`: whether none has a negative eigenvalue, so that nobody need look.
+    """
 
     vertices: np.ndarray
     blocks: np.ndarray
+    definite: bool = False
 
     def matrix(self, n: int) -> sp.csr_matrix:
         """The sum over elements, 3n x 3n."""

@@ -42,7 +42,7 @@ def inlined(plain: Callable) -> Any:
 
 def spliced(plain: Callable) -> Any:
     """Compile a function that the optimiser always puts into its callers."""
-    return njit(forceinline=True)(plain)
+    return njit(nogil=True, forceinline=True, error_model="numpy")(plain)
 
 
 class _Listener(event.Listener):

@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -64,12 +64,20 @@ def specialised(template: Callable, function: Callable, called: str = "project",
     Its name carries a digest of all that could change the machine code, because Numba looks its disk cache up by name
     and knows nothing of globals.
     """
-    source = "|".join(_sources(function, set()))
-    name = f"{function.__module__}.{function.__qualname__}"
+    return specialised_with(template, {called: function}, **numbers)
+
+
+def specialised_with(template: Callable, functions: Mapping[str, Callable], **numbers: int) -> Callable:
+    """`specialised` for a template that calls several functions, given by the names it calls them by."""
+    source = "|".join(part for called in sorted(functions) for part in (called, *_sources(functions[called], set())))
+    name = "|".join(f"{function.__module__}.{function.__qualname__}" for function in functions.values())
     text = f"{_kernels_digest()}|{name}|{sorted(numbers.items())}|{source}"
     name = f"{template.__name__.strip('_')}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    compiled = function if hasattr(function, "py_func") else compiled_project(function)
-    scope = {**template.__globals__, called: compiled, **numbers}
+    compiled = {
+        called: function if hasattr(function, "py_func") else compiled_project(function)
+        for called, function in functions.items()
+    }
+    scope = {**template.__globals__, **compiled, **numbers}
     copy = types.FunctionType(template.__code__, scope, name)
     copy.__qualname__ = name
     copy.__module__, copy.__annotations__ = template.__module__, template.__annotations__

@@ -1,0 +1,133 @@
+"""Kernels of a density: its functions put into the templates of `kernels`, compiled when first needed and cached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, Protocol
+
+from ..backends.cpu.compiling import compile_now
+from ..backends.cpu.templates import cacheable, specialised_with
+from .kernels import elements, inversion, points, stretches
+from .kernels.points import BARRIER, FREE, HELD, SMOOTH
+
+GUARDS = {"free": FREE, "barrier": BARRIER, "smooth": SMOOTH, "held": HELD}
+
+
+class Formula(Protocol):
+    """What is needed of a density: see `densities.Density`."""
+
+    @property
+    def form(self) -> str:
+        """Of the invariants or of the stretches."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of its constants."""
+
+    @property
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """value, gradient and hessian."""
+
+    @property
+    def barrier(self) -> bool:
+        """Whether it has no value unless det F > 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loops:
+    """Every pass over elements or matrices that a density has, under one guard (see `kernels.points`)."""
+
+    density: Formula
+    guard: str
+
+    @cached_property
+    def plain(self) -> dict[str, Callable[..., Any]]:
+        """value, gradient, hessian and pairs of the stretches, not converted."""
+        own = self.density.functions
+        if self.density.form == "stretches":
+            pairs = specialised_with(stretches.stretch_pairs, {k: own[k] for k in ("gradient", "hessian")})
+            return {**own, "pairs": pairs}
+        return {
+            "value": specialised_with(stretches.invariant_value, {"value": own["value"]}),
+            "gradient": specialised_with(stretches.invariant_gradient, {"gradient": own["gradient"]}),
+            "hessian": specialised_with(stretches.invariant_hessian, {k: own[k] for k in ("gradient", "hessian")}),
+            "pairs": specialised_with(stretches.invariant_pairs, {"gradient": own["gradient"]}),
+        }
+
+    @cached_property
+    def slow(self) -> dict[str, Callable[..., Any]]:
+        """The same, converted where this guard converts stretch by stretch."""
+        if self.guard != "smooth":
+            return self.plain
+        count, by = len(self.density.parameters), self.plain
+        value = specialised_with(inversion.converted_value, {"value": by["value"]}, COUNT=count)
+        gradient = specialised_with(inversion.converted_gradient, {"gradient": by["gradient"]}, COUNT=count)
+        second = {k: by[k] for k in ("gradient", "hessian")}
+        hessian = specialised_with(inversion.converted_hessian, second, COUNT=count)
+        pairs = specialised_with(stretches.stretch_pairs, {"gradient": gradient, "hessian": hessian})
+        return {"value": value, "gradient": gradient, "hessian": hessian, "pairs": pairs}
+
+    @cached_property
+    def points(self) -> dict[str, Callable[..., Any]]:
+        """energy_at, stress_at and curvature_at of one matrix."""
+        own, slow = self.density.functions, self.slow
+        numbers = {
+            "COUNT": len(self.density.parameters),
+            "GUARD": GUARDS[self.guard],
+            "INVARIANT": int(self.density.form == "invariants"),
+            "POSITIVE": int(self.density.barrier),
+        }
+        plain = specialised_with(points.is_plain, {}, **numbers)
+        energy = specialised_with(points.energy_of, {"slow_value": slow["value"]}, **numbers)
+        slopes = specialised_with(points.slopes_of, {"slow_gradient": slow["gradient"]}, **numbers)
+        first = {"value": own["value"], "is_plain": plain, "energy_of": energy}
+        both = {**first, "gradient": own["gradient"], "slopes_of": slopes}
+        second = {"slow_hessian": slow["hessian"], "slow_pairs": slow["pairs"]}
+        return {
+            "energy_at": specialised_with(points.energy_at, first, **numbers),
+            "stress_at": specialised_with(points.stress_at, both, **numbers),
+            "curvature_at": specialised_with(points.curvature_at, second, **numbers),
+        }
+
+    def _loop(self, template: Callable[..., Any], called: str) -> Any:
+        count = len(self.density.parameters)
+        whole = specialised_with(template, {called: self.points[called]}, COUNT=count)
+        return compile_now(whole, cache=all(cacheable(f) for f in self.density.functions.values()))
+
+    @cached_property
+    def energy_pass(self) -> Any:
+        """See `kernels.elements`."""
+        return self._loop(elements.energy_pass, "energy_at")
+
+    @cached_property
+    def force_pass(self) -> Any:
+        """See `kernels.elements`."""
+        return self._loop(elements.force_pass, "stress_at")
+
+    @cached_property
+    def hessian_pass(self) -> Any:
+        """See `kernels.elements`."""
+        return self._loop(elements.hessian_pass, "curvature_at")
+
+    @cached_property
+    def diagonal_pass(self) -> Any:
+        """See `kernels.elements`."""
+        return self._loop(elements.diagonal_pass, "curvature_at")
+
+    @cached_property
+    def stress_matrices(self) -> Any:
+        """See `kernels.elements`."""
+        return self._loop(elements.stress_matrices, "stress_at")
+
+    @cached_property
+    def hessian_matrices(self) -> Any:
+        """See `kernels.elements`."""
+        return self._loop(elements.hessian_matrices, "curvature_at")
+
+
+@cache
+def loops_of(density: Formula, guard: str) -> Loops:
+    """One for each density and guard."""
+    return Loops(density, guard)

@@ -1,0 +1,220 @@
+"""A body of a hyperelastic material as a term of a step's energy: Σ volume W(F) over tetrahedra.
+
+F = [q₁ - q₀, q₂ - q₀, q₃ - q₀] D⁻¹ with the rest edges D. All is float64; passes over the elements write to slots of
+their own, which are added up vertex by vertex, so that results do not depend on who did what.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..checks import check_flag, real_array, shown
+from ..constraints.tetrahedron import gradient_operator
+from ..errors import InputError
+from ..mesh import Mesh
+from ..terms.pieces import Blocks
+from ..terms.term import Frame, Term
+from .densities import HYPERELASTIC, Density
+from .inversion import Conversion, interpolants, smooth_interpolants
+from .kernels.elements import gather, slots_of
+from .kernels.inversion import principal_stretches
+from .loops import Loops
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """Tetrahedra as the passes of `kernels.elements` take them, flat.
+
+    Attributes:
+        vertices: (4 m) int32.
+        inverse: (9 m) the inverses of the rest edges, row by row (1/m).
+        volumes: (m) at rest, times a factor if the body was made stiffer (m³).
+        which: (m) int32, the row of constants of each.
+        constants: rows of the density's constants, low, high and stiffness of its conversion.
+        starts: (n + 1) int32, where the slots of each vertex begin.
+        slots: (4 m) int32, the slot of each corner.
+    """
+
+    vertices: np.ndarray
+    inverse: np.ndarray
+    volumes: np.ndarray
+    which: np.ndarray
+    constants: np.ndarray
+    starts: np.ndarray
+    slots: np.ndarray
+
+    @property
+    def of(self) -> tuple[np.ndarray, ...]:
+        """What every pass begins with, after the positions."""
+        return self.vertices, self.inverse, self.volumes, self.which, self.constants
+
+
+class Hyperelastic(Term):
+    """Σ volume W(F) over the tetrahedra of a mesh; `newton` and the descent solvers minimise it.
+
+    Args:
+        mesh: of tetrahedra, none of them flat or inverted at rest.
+        density: one of `HYPERELASTIC`, or its name.
+        constants: of the density, in its order (`density.parameters`; `density.of_moduli` has them for Young's modulus
+            and Poisson's ratio): (k,), or (m, k) for a body of several.
+        conversion: what becomes of flattened and inverted elements; True: the paper's, for a density that needs it;
+            False: nothing.
+
+    Attributes:
+        elements: the arrays behind it.
+        loops: the compiled passes behind it.
+        interpolants: (m,) l of every element where conversion is "held"; zeros at first, `update` changes it.
+    """
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        density: str | Density,
+        constants: Sequence[float] | ArrayLike,
+        *,
+        conversion: Conversion | bool = True,
+    ):
+        if not isinstance(mesh, Mesh) or not mesh.is_volumetric:
+            raise InputError(f"a hyperelastic body needs a mesh of tetrahedra, not {shown(mesh)}")
+        self.density = density if isinstance(density, Density) else HYPERELASTIC[density]
+        own = conversion if isinstance(conversion, Conversion) else None
+        if own is None and check_flag("conversion", conversion):
+            own = self.density.conversion
+        self.conversion = own
+        self.n, self.vertices = mesh.n_vertices, np.ascontiguousarray(mesh.tets, np.int32)
+        operator, volumes = gradient_operator(mesh.vertices[mesh.tets])
+        inverse = np.ascontiguousarray(np.swapaxes(operator[:, :, 1:], 1, 2))
+        rows, which = self._rows(constants)
+        starts, slots = slots_of(self.vertices.ravel(), self.n)
+        flat = self.vertices.ravel(), inverse.ravel(), volumes, which, rows.ravel(), starts, slots
+        self.elements = Elements(*(np.ascontiguousarray(array) for array in flat))
+        self.interpolants = np.zeros(len(self.vertices))
+
+    def _rows(self, constants: Sequence[float] | ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """The different rows of constants, and which of them each element has."""
+        m, found = len(self.vertices), real_array(constants)
+        if found is None or found.ndim != 2:
+            return self.density.row(constants, self.conversion)[None], np.zeros(m, np.int32)  # type: ignore[arg-type]
+        wanted = (m, len(self.density.parameters))
+        if found.shape != wanted:
+            raise InputError(f"{self.density.name}: constants of elements must have shape {wanted}, not {found.shape}")
+        unique, which = np.unique(found, axis=0, return_inverse=True)
+        rows = []
+        for number, values in enumerate(unique):
+            try:
+                rows.append(self.density.row(values.tolist(), self.conversion))
+            except InputError as error:
+                raise InputError(f"tetrahedron {int(np.argmax(which.ravel() == number))}: {error}") from error
+        return np.array(rows), which.ravel().astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+    def __repr__(self) -> str:
+        return f"<Hyperelastic: {len(self)} tetrahedra, {self.density.name}>"
+
+    @property
+    def loops(self) -> Loops:
+        """The compiled passes of its density, under its conversion."""
+        return self.density.loops(self.density.guard(self.conversion))
+
+    # --- energy and its derivatives ---
+
+    def energies(self, q: np.ndarray) -> np.ndarray:
+        """What each element stores (m,), J; infinite for one that its density has no value for."""
+        out = np.empty(len(self))
+        self.loops.energy_pass(0, len(self), q, *self.elements.of, self.interpolants, out)
+        return out
+
+    def energy(self, q: np.ndarray, frame: Frame | None = None) -> float:
+        """The sum of `energies`."""
+        return float(np.sum(self.energies(q)))
+
+    def add_gradient(self, q: np.ndarray, frame: Frame | None, out: np.ndarray) -> None:
+        """Add volume P D⁻ᵀ of every element at its corners."""
+        self.add(q, frame, out)
+
+    def add(self, q: np.ndarray, frame: Frame | None, out: np.ndarray) -> float:
+        """Energy and gradient from the same deformation gradients."""
+        energies, shares = np.empty(len(self)), np.empty((4 * len(self), 3))
+        held, e = self.interpolants, self.elements
+        self.loops.force_pass(0, len(self), q, *e.of, held, energies, e.slots, shares)
+        gather(0, self.n, e.starts, shares, out)
+        return float(np.sum(energies))
+
+    def hessians(self, q: np.ndarray, *, positive: bool = True) -> np.ndarray:
+        """Second derivatives of the elements (m, 12, 12), N/m; `positive`: without negative eigenvalues of ∂²W/∂F²."""
+        blocks = np.empty((len(self), 12, 12))
+        self.loops.hessian_pass(0, len(self), q, *self.elements.of, self.interpolants, positive, blocks)
+        return blocks
+
+    def hessian(self, q: np.ndarray, frame: Frame | None = None) -> Blocks:
+        """The second derivatives, positive semidefinite in every element."""
+        return Blocks(self.vertices, self.hessians(q), definite=True)
+
+    def diagonal_blocks(self, q: np.ndarray, *, positive: bool = True) -> np.ndarray:
+        """The 3 x 3 blocks (n, 3, 3) on the diagonal of the Hessian, without what is off it."""
+        shares, six, e = np.empty((4 * len(self), 6)), np.zeros((self.n, 6)), self.elements
+        self.loops.diagonal_pass(0, len(self), q, *e.of, self.interpolants, positive, e.slots, shares)
+        gather(0, self.n, e.starts, shares, six)
+        return six[:, [0, 5, 4, 5, 1, 3, 4, 3, 2]].reshape(-1, 3, 3)
+
+    def diagonal(self, q: np.ndarray, *, positive: bool = True) -> np.ndarray:
+        """The diagonal of the Hessian (n, 3): what a Jacobi preconditioner takes [fratarcangeli2018, Eq. 47]."""
+        blocks = self.diagonal_blocks(q, positive=positive)
+        return np.stack([blocks[:, c, c] for c in range(3)], axis=1)
+
+    # --- conversion ---
+
+    def stretches(self, q: np.ndarray) -> np.ndarray:
+        """The principal stretches σ₁ ≥ σ₂ ≥ |σ₃| of each element (m, 3); σ₃ < 0 where it is inverted."""
+        out = np.empty((len(self), 3))
+        principal_stretches(0, len(self), q, self.elements.vertices, self.elements.inverse, out)
+        return out
+
+    def converted(self, q: np.ndarray) -> np.ndarray:
+        """How far each element is converted (m,): 0 not at all, 1 wholly, the colours of the paper's figure 16."""
+        if self.conversion is None:
+            return np.zeros(len(self))
+        if self.conversion.way == "held":
+            return self.interpolants.copy()
+        return smooth_interpolants(self.stretches(q), *self._range)
+
+    def update(self, q: np.ndarray) -> None:
+        """Interpolants of the next iteration, by Eq. 45; nothing to do unless conversion is "held"."""
+        if self.conversion is not None and self.conversion.way == "held":
+            found = interpolants(self.stretches(q), self.interpolants, *self._range, self.conversion.memory)
+            self.interpolants[:] = found
+
+    def copy(self) -> Hyperelastic:
+        """The same term with interpolants of its own, for a solver that updates them: a model's terms do not change."""
+        other = copy.copy(self)
+        other.interpolants = self.interpolants.copy()
+        return other
+
+    def scaled(self, factor: float) -> Hyperelastic:
+        """The same body, `factor` times as stiff."""
+        other, e = self.copy(), self.elements
+        other.elements = Elements(e.vertices, e.inverse, e.volumes * factor, *(e.which, e.constants, e.starts, e.slots))
+        return other
+
+    @property
+    def stiffest(self) -> float:
+        """The largest diagonal entry that one element adds to the Hessian at rest, about (N/m): see `Model.pin`."""
+        rows = self.elements.constants.reshape(-1, len(self.density.parameters) + 3)
+        moduli = [self.density.moduli(row[:-3].tolist()) for row in rows]
+        stiff = np.array([lam + 2 * mu for mu, lam in moduli])[self.elements.which] * self.elements.volumes
+        inverse = self.elements.inverse.reshape(-1, 3, 3)
+        corners = np.concatenate([inverse, inverse.sum(axis=1, keepdims=True)], axis=1)
+        return float((stiff * (corners**2).sum(axis=2).max(axis=1)).max(initial=0.0))
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """λ⁻ and λ⁺."""
+        count = len(self.density.parameters)
+        return float(self.elements.constants[count]), float(self.elements.constants[count + 1])
