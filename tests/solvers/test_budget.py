@@ -19,7 +19,7 @@ from vivace import (
 from vivace.mesh import Mesh
 from vivace.scenes import make_scene
 from vivace.solvers import Deadline, make_solver, options_of
-from vivace.solvers.base import MOST_ITERATIONS
+from vivace.solvers.budget import MOST_ITERATIONS
 
 
 def simulate(**options):

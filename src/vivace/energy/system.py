@@ -25,6 +25,7 @@ import scipy.sparse as sp
 from ..checks import check_time_step, shown
 from ..constraints import Role
 from ..errors import InputError
+from ..hyperelastic.term import Hyperelastic
 from ..model import Model
 from ..terms.term import Frame
 from .motion import Inertia, Pins, Viscosity
@@ -54,6 +55,8 @@ class System:
         self.quadratic = [group for group in inner if group.kind.role is Role.QUADRATIC]
         self.positional = [group for group in model.groups if group.kind.role is Role.POSITION and len(group)]
         self.pins = [group for group in model.groups if group.kind.role is Role.TARGET and len(group)]
+        self.hyperelastic = [term for term in model.terms if isinstance(term, Hyperelastic)]
+        inner += [term.proxy for term in self.hyperelastic]  # in Y; their energy is that of the model's own term
         self._inner = inner
         shared = like is not None and like.n == model.n and _same(inner, like._inner)
         self._stiffness: Stiffness = like._stiffness if like is not None and shared else Stiffness(model.n, inner)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Protocol
 
+from ..backends.cpu.arguments import phase_kernel
 from ..backends.cpu.compiling import compile_now
 from ..backends.cpu.templates import cacheable, specialised_with
-from .kernels import elements, inversion, points, stretches
+from .kernels import elements, inversion, phases, points, stretches
 from .kernels.points import BARRIER, FREE, HELD, SMOOTH
 
 GUARDS = {"free": FREE, "barrier": BARRIER, "smooth": SMOOTH, "held": HELD}
@@ -125,6 +126,37 @@ class Loops:
     def hessian_matrices(self) -> Any:
         """See `kernels.elements`."""
         return self._loop(elements.hessian_matrices, "curvature_at")
+
+    def _phase(self, template: Callable[..., Any], called: str = "", label: str = "") -> phase_kernel:
+        functions = {called: self.points[called]} if called else {}
+        whole = specialised_with(template, functions, COUNT=len(self.density.parameters))
+        kept = all(cacheable(f) for f in self.density.functions.values())
+        return phase_kernel(whole, items="which", cache=kept, label=label)
+
+    @cached_property
+    def local(self) -> phase_kernel:
+        """See `kernels.phases`."""
+        return self._phase(phases.local, "stress_at")
+
+    @cached_property
+    def missed(self) -> phase_kernel:
+        """See `kernels.phases`."""
+        return self._phase(phases.missed, "stress_at", "energies")
+
+    @cached_property
+    def diagonal(self) -> phase_kernel:
+        """See `kernels.phases`."""
+        return self._phase(phases.diagonal, "curvature_at", "Hessian")
+
+    @cached_property
+    def pairs(self) -> phase_kernel:
+        """See `kernels.phases`."""
+        return self._phase(phases.pairs, "curvature_at", "Hessian")
+
+    @cached_property
+    def hold(self) -> phase_kernel:
+        """See `kernels.phases`."""
+        return self._phase(phases.hold)
 
 
 @cache

@@ -9,11 +9,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import check_flag, real_array, shown
+from ..constraints import ConstraintGroup
+from ..constraints.base import ConstraintType, Prepared, Role
 from ..constraints.tetrahedron import gradient_operator
 from ..errors import InputError
 from ..mesh import Mesh
@@ -24,6 +27,10 @@ from .inversion import Conversion, interpolants, smooth_interpolants
 from .kernels.elements import gather, slots_of
 from .kernels.inversion import principal_stretches
 from .loops import Loops
+
+PROXY = ConstraintType(  # not registered: nobody asks for it by name
+    *("hyperelastic", 4, 3, (), Role.PROJECTED, Prepared, None, None, "Pa", "Stands for a hyperelastic tetrahedron.")
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +176,25 @@ class Hyperelastic(Term):
         blocks = self.diagonal_blocks(q, positive=positive)
         return np.stack([blocks[:, c, c] for c in range(3)], axis=1)
 
+    # --- for projective dynamics ---
+
+    @cached_property
+    def proxy(self) -> ConstraintGroup:
+        """A constant matrix κ volume AᵀA of each element: what Y has of them [liu2017]. κ is λ + 2 μ at rest."""
+        e = self.elements
+        inverse = e.inverse.reshape(-1, 3, 3)
+        columns = np.swapaxes(inverse, 1, 2)
+        operator = np.concatenate([-columns.sum(axis=2, keepdims=True), columns], axis=2)
+        return ConstraintGroup(PROXY, self.vertices, operator, self.stiffness * e.volumes, np.zeros((len(self), 0)))
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """λ + 2 μ of each element at rest (m,), Pa."""
+        rows = self.elements.constants.reshape(-1, len(self.density.parameters) + 3)
+        moduli = [self.density.moduli(row[:-3].tolist()) for row in rows]
+        found: np.ndarray = np.array([lam + 2 * mu for mu, lam in moduli])[self.elements.which]
+        return found
+
     # --- conversion ---
 
     def stretches(self, q: np.ndarray) -> np.ndarray:
@@ -200,15 +226,14 @@ class Hyperelastic(Term):
     def scaled(self, factor: float) -> Hyperelastic:
         """The same body, `factor` times as stiff."""
         other, e = self.copy(), self.elements
+        other.__dict__.pop("proxy", None)
         other.elements = Elements(e.vertices, e.inverse, e.volumes * factor, *(e.which, e.constants, e.starts, e.slots))
         return other
 
     @property
     def stiffest(self) -> float:
         """The largest diagonal entry that one element adds to the Hessian at rest, about (N/m): see `Model.pin`."""
-        rows = self.elements.constants.reshape(-1, len(self.density.parameters) + 3)
-        moduli = [self.density.moduli(row[:-3].tolist()) for row in rows]
-        stiff = np.array([lam + 2 * mu for mu, lam in moduli])[self.elements.which] * self.elements.volumes
+        stiff = self.stiffness * self.elements.volumes
         inverse = self.elements.inverse.reshape(-1, 3, 3)
         corners = np.concatenate([inverse, inverse.sum(axis=1, keepdims=True)], axis=1)
         return float((stiff * (corners**2).sum(axis=2).max(axis=1)).max(initial=0.0))

@@ -12,6 +12,7 @@ from .base import (
     make_solver,
     options_of,
 )
+from .descent import descent
 from .position_based import chebyshev as _chebyshev_jacobi  # noqa: F401
 from .position_based import pbd, pbd_coloured, pbd_jacobi, pbd_vivace
 from .projective import (
@@ -42,6 +43,7 @@ __all__ = [
     "auto",
     "block_descent",
     "chebyshev",
+    "descent",
     "direct",
     "gauss_seidel",
     "jacobi",

@@ -17,125 +17,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..backends.cpu.arguments import Phase
-from ..checks import is_number, is_whole, read_value, shown
+from ..checks import is_whole, read_value, shown
 from ..collisions.contacts import ContactForces, Contacts
 from ..colouring import Colouring
 from ..deprecation import warn
 from ..energy.system import Frame, System
 from ..errors import InputError
+from ..hyperelastic.term import Hyperelastic
 from ..model.model import Model
 from ..registry import Registry
+from .budget import Budget as Budget
+from .budget import Deadline as Deadline
+from .budget import as_budget as as_budget
 
-MOST_MS = 1e9
 DEEPEST = 8  # solvers inside each other
-MOST_ITERATIONS = 10_000  # where nothing but a tolerance would stop a solver
 # What touches needs some iterations to hold together: with fewer it melts, more of it touches, and the next step takes
 # longer still. So it gets them even if that is late (`Report.late_ms`).
 LEAST_SWEEPS, LEAST_ROUNDS = 8, 4  # of solvers that sweep over vertices or constraints; that move everything at once
-
-
-@dataclass(frozen=True)
-class Budget:
-    """When to stop: the first limit that is met. At least one must be given.
-
-    Attributes:
-        ms: wall-clock time of a whole step (ms), prediction and update included.
-        iterations: sweeps a step.
-        tolerance: norm of the residual that a sweep over fresh projections meets, relative to that of the first sweep;
-            what float32 positions cannot resolve is not asked for. Alone, it gives up after 10,000 sweeps.
-    """
-
-    ms: float | None = None
-    iterations: int | None = None
-    tolerance: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.ms is None and self.iterations is None and self.tolerance is None:
-            raise InputError("a budget needs ms, iterations or tolerance")
-        if self.ms is not None and not (is_number(self.ms) and self.ms > 0):
-            raise InputError(f"a budget's ms must be positive, not {shown(self.ms)}")
-        if self.ms is not None and self.ms > MOST_MS:
-            raise InputError(f"a budget's ms must be at most {MOST_MS:g}, not {shown(self.ms)}")
-        if self.iterations is not None and not (is_whole(self.iterations) and self.iterations >= 1):
-            raise InputError(
-                f"a budget's iterations must be a whole number of at least 1, not {shown(self.iterations)}"
-            )
-        if self.iterations is not None and self.iterations >= 2**31:
-            raise InputError(f"a budget's iterations must be below 2^31, not {shown(self.iterations)}")
-        if self.tolerance is not None and not (is_number(self.tolerance) and 0 < self.tolerance < 1):
-            raise InputError(f"a budget's tolerance must lie between 0 and 1, not {shown(self.tolerance)}")
-
-    def part(self, k: int, parts: int) -> Budget:
-        """What has been spent when part k of so many equal parts of a step ends; its iterations are its own."""
-        if parts == 1:
-            return self
-        ms = None if self.ms is None else self.ms * (k + 1) / parts
-        each = None if self.iterations is None else max(1, self.iterations // parts + (k < self.iterations % parts))
-        return Budget(ms, each, self.tolerance)
-
-    @property
-    def most_iterations(self) -> int:
-        """Sweeps after which a solver stops at the latest, whatever limits the budget has."""
-        if self.iterations is not None:
-            return int(self.iterations)
-        return MOST_ITERATIONS if self.ms is None else 2**31
-
-
-def as_budget(value: Budget | float) -> Budget:
-    """A budget, or a number of milliseconds."""
-    return value if isinstance(value, Budget) else Budget(ms=value)
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """A budget that has started to run: solvers stop between sweeps, before `at_ns` would be missed.
-
-    A solver that makes one sweep after the other asks before each whether there is still room for it:
-
-        sweeps, stopped = 0, ""
-        while not stopped:
-            ...  # a sweep
-            sweeps += 1
-            stopped = deadline.reached(sweeps)
-
-    Attributes:
-        budget: what was asked for; a solver may also stop at `budget.tolerance`, and then says "tolerance".
-        at_ns: on the clock of time.perf_counter_ns; None for no limit.
-        trace: somebody wants to know the residuals of all sweeps (`Outcome.residuals`).
-        turns: solves that a step is made of, more than one in turns with rigid bodies: each needs less than one alone.
-    """
-
-    budget: Budget
-    at_ns: int | None
-    trace: bool = False
-    turns: int = 1
-
-    @classmethod
-    def of(
-        cls,
-        budget: Budget,
-        *,
-        reserve_ns: int = 0,
-        start_ns: int | None = None,
-        trace: bool = False,
-        turns: int = 1,
-    ) -> Deadline:
-        """Start now (or at `start_ns`), keeping `reserve_ns`, a quarter at most, for what comes after the solver."""
-        if budget.ms is None:
-            return cls(budget, None, trace, turns)
-        start = time.perf_counter_ns() if start_ns is None else start_ns
-        whole = int(budget.ms * 1e6)
-        return cls(budget, start + whole - min(reserve_ns, whole // 4), trace, turns)
-
-    def reached(self, sweeps: int, sweep_ns: int = 0) -> str:
-        """The limit that ends a solve after so many sweeps, "iterations" or "time"; "" while there is room for more.
-
-        `sweep_ns`: what the next sweep will take. One that would end too late is not begun.
-        """
-        if sweeps >= self.budget.most_iterations:
-            return "iterations"
-        late = self.at_ns is not None and time.perf_counter_ns() + sweep_ns > self.at_ns
-        return "time" if late else ""
 
 
 @dataclass(frozen=True)
@@ -200,6 +98,7 @@ class Solver(ABC):
     starts_anywhere: bool = True  # whether the first guess may be another than the prediction
     wrappers: ClassVar[Mapping[str, type[Solver]]] = {}  # what accelerates it in its own way, by the accelerator's name
     takes_terms: ClassVar[bool] = False  # whether it minimises energy terms of a model's own (`Model.add`)
+    takes_hyperelastic: ClassVar[bool] = False  # whether it minimises those of hyperelastic materials
     pushes_bodies: bool = False  # whether `contact_forces` tells what presses on rigid bodies that are free
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
 
@@ -292,7 +191,10 @@ SOLVERS: Registry[type[Solver]] = Registry("solver")
 def refuse_terms(model: Model, family: str) -> None:
     """For solvers that cannot minimise terms of a model's own: says so, and who can."""
     if model.terms:
-        able = " or ".join(repr(name) for name, cls in SOLVERS.items() if cls.takes_terms)
+        alone = all(isinstance(term, Hyperelastic) for term in model.terms)
+        able = " or ".join(
+            repr(name) for name, cls in SOLVERS.items() if cls.takes_terms or (alone and cls.takes_hyperelastic)
+        )
         name = type(model.terms[0]).__name__
         raise InputError(f"{family} cannot minimise the model's own energy term {name}; choose solver {able}")
 

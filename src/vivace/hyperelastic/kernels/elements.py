@@ -124,20 +124,30 @@ def _row(m, x, y, z):
     return x * m[0] + y * m[3] + z * m[6], x * m[1] + y * m[4] + z * m[7], x * m[2] + y * m[5] + z * m[8]
 
 
+@spliced
+def turned_rows(d, inverse, at):
+    """Vᵀ b of the four corners: three rows of the inverse, and before them minus their sum."""
+    b1 = _turned(d, inverse[at], inverse[at + 1], inverse[at + 2])
+    b2 = _turned(d, inverse[at + 3], inverse[at + 4], inverse[at + 5])
+    b3 = _turned(d, inverse[at + 6], inverse[at + 7], inverse[at + 8])
+    return (-b1[0] - b2[0] - b3[0], -b1[1] - b2[1] - b3[1], -b1[2] - b2[2] - b3[2]), b1, b2, b3
+
+
+@spliced
+def pair_block(d, m, a, b, volume):
+    """Second derivative by corners with turned rows a and b: nine scalars row by row."""
+    return _back(d, _block(m, a, b), volume)
+
+
 def hessian_pass(begin, end, q, vertices, inverse, volumes, which, constants, held, positive, blocks):
     """Template: second derivatives (m, 12, 12), coordinate c of corner a at 3 a + c."""
     for t in range(begin, end):
         s = constants[which[t] * (COUNT + ROW) : (which[t] + 1) * (COUNT + ROW)]
         d, m = curvature_at(deformation(t, q, vertices, inverse), s, held[t], positive)
-        at = 9 * t
-        b1 = _turned(d, inverse[at], inverse[at + 1], inverse[at + 2])
-        b2 = _turned(d, inverse[at + 3], inverse[at + 4], inverse[at + 5])
-        b3 = _turned(d, inverse[at + 6], inverse[at + 7], inverse[at + 8])
-        b0 = (-b1[0] - b2[0] - b3[0], -b1[1] - b2[1] - b3[1], -b1[2] - b2[2] - b3[2])
-        rows = (b0, b1, b2, b3)
+        rows = turned_rows(d, inverse, 9 * t)
         for i in range(4):
             for k in range(i + 1):
-                found = _back(d, _block(m, rows[i], rows[k]), volumes[t])
+                found = pair_block(d, m, rows[i], rows[k], volumes[t])
                 for c in range(3):
                     for e in range(3):
                         x = found[3 * c + e]
@@ -150,14 +160,9 @@ def diagonal_pass(begin, end, q, vertices, inverse, volumes, which, constants, h
     for t in range(begin, end):
         s = constants[which[t] * (COUNT + ROW) : (which[t] + 1) * (COUNT + ROW)]
         d, m = curvature_at(deformation(t, q, vertices, inverse), s, held[t], positive)
-        at = 9 * t
-        b1 = _turned(d, inverse[at], inverse[at + 1], inverse[at + 2])
-        b2 = _turned(d, inverse[at + 3], inverse[at + 4], inverse[at + 5])
-        b3 = _turned(d, inverse[at + 6], inverse[at + 7], inverse[at + 8])
-        b0 = (-b1[0] - b2[0] - b3[0], -b1[1] - b2[1] - b3[1], -b1[2] - b2[2] - b3[2])
-        rows = (b0, b1, b2, b3)
+        rows = turned_rows(d, inverse, 9 * t)
         for k in range(4):
-            found = _back(d, _block(m, rows[k], rows[k]), volumes[t])
+            found = pair_block(d, m, rows[k], rows[k], volumes[t])
             i = slots[4 * t + k]
             shares[i, 0], shares[i, 1], shares[i, 2] = found[0], found[4], found[8]
             shares[i, 3], shares[i, 4], shares[i, 5] = found[5], found[2], found[1]

@@ -31,6 +31,7 @@ from ..base import refuse_terms
 from ..kernels.vectors import load_rows, store_rows
 from .contacts import NEVER, ContactStage
 from .kernels.sweep import project_springs
+from .potentials import Potential
 
 ROOM = 4096  # contacts that every layout has room for
 CONTACT = 300.0  # times m/h²: how stiff contacts are for solvers that move everything at once, see `contact_stage`
@@ -62,7 +63,8 @@ class Layout:
 
     `refresh`: how many sweeps projections are kept. 0: those of springs are computed inside the vertex update, from the
     newest positions, and all others before every sweep. `contact`: times m/h², how stiff contacts are at most; they are
-    no stiffer than the vertices they hold. `more_room`: a factor on the number of contacts that fit.
+    no stiffer than the vertices they hold. `more_room`: a factor on the number of contacts that fit. `potentials`: the
+    model may have hyperelastic terms (see there): for solvers that judge their steps.
     """
 
     def __init__(
@@ -74,14 +76,16 @@ class Layout:
         refresh: int = 0,
         contact: float = np.inf,
         more_room: int = 1,
+        potentials: bool = False,
     ):
         if system.positional:
             raise InputError(
                 f"constraint {system.positional[0].kind.name!r} is known by its value alone, which projective dynamics "
                 "cannot use; choose a position based solver such as pbd-coloured, or newton"
             )
-        refuse_terms(system.model, "projective dynamics")
-        n = system.n
+        if not potentials or len(system.hyperelastic) < len(system.model.terms):
+            refuse_terms(system.model, "projective dynamics")
+        n, self.potentials = system.n, list[Potential]()
         self.system, self.threads, self.n, self.refresh, self.contact = system, threads, n, refresh, contact
         self.order = np.ascontiguousarray(order, np.int32)
         self.rank = np.empty(n, np.int32)
@@ -96,7 +100,7 @@ class Layout:
 
         # What a sweep starts from, in stages: constant, + shares of projected constraints, + springs if they are kept.
         self.base, self.local_phases = self.constant, list[Phase]()
-        if system.projected:
+        if system.projected or system.hyperelastic:
             self.base = np.zeros((n, 4), np.float32)
             self.local_phases += self._local_phases(system.projected)
         if refresh and system.springs:
@@ -147,7 +151,8 @@ class Layout:
         """The same with room for twice these contacts."""
         needed = -(-2 * len(contacts) // max(ROOM, self.n))
         arrays = self.system, self.order, self.threads
-        new = Layout(*arrays, refresh=self.refresh, contact=self.contact, more_room=needed)
+        able = bool(self.potentials)
+        new = Layout(*arrays, refresh=self.refresh, contact=self.contact, more_room=needed, potentials=able)
         if new.contacts is not None and self.contacts is not None:
             new.contacts.take_over(self.contacts)
         return new
@@ -190,8 +195,9 @@ class Layout:
 
     def _local_phases(self, groups: list[ConstraintGroup]) -> list[Phase]:
         counts = np.zeros(self.n, np.int32)
-        for group in groups:
-            count_corners(counts, group.vertices, self.rank)
+        terms = self.system.hyperelastic
+        for vertices in (*(group.vertices for group in groups), *(term.vertices for term in terms)):
+            count_corners(counts, vertices, self.rank)
         slot_at = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
         shares = np.zeros((int(slot_at[-1]), 4), np.float32)
         cursor = slot_at[:-1].copy()
@@ -210,6 +216,8 @@ class Layout:
             }
             kernel = kind.kernel or local_pass(kind.project, kind.vertices, kind.rows, len(kind.parameters))
             phases.append(kernel.over(0, len(group), q=self.q, out=shares, **kernel.select(arrays)))
+        self.potentials = [Potential(term, self.rank, cursor, self.q, shares) for term in terms]
+        phases += [phase for potential in self.potentials for phase in potential.local_phases()]
         added = {"slot_at": slot_at, "shares": shares, "constant": self.constant, "base": self.base}
         return [*phases, gather.over(0, self.n, **added)]
 

@@ -110,7 +110,7 @@ class Newton(Solver):
         assert self.system is not None
         hessian = self._hessian(q, self._frame)
         for shift in SHIFTS:
-            direction = _solved(hessian, shift, -gradient)
+            direction = solved(hessian, shift, -gradient)
             slope = float(np.sum(direction * gradient))
             if slope < 0:  # and a number
                 return direction, slope, f"the Hessian's diagonal was raised by {shift:g}" if shift else ""
@@ -118,7 +118,7 @@ class Newton(Solver):
         return direction, float(np.sum(direction * gradient)), "the Hessian could not be factorised: a Jacobi step"
 
 
-def _solved(matrix: sp.csr_matrix, shift: float, b: np.ndarray) -> np.ndarray:
+def solved(matrix: sp.csr_matrix, shift: float, b: np.ndarray) -> np.ndarray:
     """x of (matrix + shift diag(matrix)) x = b; NaN where it is not positive definite to rounding."""
     if shift:
         matrix = (matrix + sp.diags(shift * matrix.diagonal())).tocsr()

@@ -1,0 +1,77 @@
+"""Hyperelastic bodies in a layout: their local pass, and what solvers that need more than forces ask of them.
+
+Y has a constant matrix for every element (`Hyperelastic.proxy`), and the local pass gives a right-hand side with which
+the residual b - Y q is minus the gradient of the true energy. That is all that a solver needs which follows residuals;
+it must judge its steps, for Y need not be stiffer than the material.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...backends.cpu.arguments import Phase
+from ...energy.kernels.assemble import assign_slots
+from ...hyperelastic.kernels.phases import BLOCK
+from ...hyperelastic.term import Hyperelastic
+
+
+class Potential:
+    """One hyperelastic term in the order of a layout.
+
+    Args:
+        term: of the model.
+        rank: place of each vertex of the mesh.
+        cursor: next free slot of each place; moves on.
+        q: positions of the layout.
+        shares: of all local passes, by slots.
+    """
+
+    def __init__(self, term: Hyperelastic, rank: np.ndarray, cursor: np.ndarray, q: np.ndarray, shares: np.ndarray):
+        self.term, self.count = term, len(term)
+        e = term.elements
+        visit = np.argsort(rank[term.vertices].min(axis=1), kind="stable")  # neighbours in memory are so in the mesh
+        self.vertices = rank[term.vertices[visit]]
+        self.held = np.ascontiguousarray(term.interpolants[visit])
+        self.visit = visit
+        self.slots = assign_slots(cursor, term.vertices[visit], rank)
+        self._shares, self._q = shares, q
+        self._arrays = {
+            "vertices": np.ascontiguousarray(self.vertices.ravel()),
+            "inverse": e.inverse.reshape(-1, 9)[visit].astype(np.float32).ravel(),
+            "volumes": e.volumes[visit].astype(np.float32),
+            "which": e.which[visit],
+            "constants": e.constants,
+            "held": self.held,
+            "q": q,
+        }
+        self._stiff = term.stiffness[visit].astype(np.float32)
+
+    def local_phases(self) -> list[Phase]:
+        """The local pass; before it the interpolants, where these are held from one iteration to the next."""
+        local = self.term.loops.local.over(
+            0, self.count, stiff=self._stiff, slots=self.slots.ravel(), out=self._shares, **self._arrays
+        )
+        return [local]
+
+    def holding(self) -> list[Phase]:
+        """Interpolants of the next iteration, where conversion is "held"."""
+        conversion = self.term.conversion
+        if conversion is None or conversion.way != "held":
+            return []
+        kernel = self.term.loops.hold
+        return [kernel.over(0, self.count, memory=np.array([conversion.memory]), **kernel.select(self._arrays))]
+
+    def judging(self, q_old: np.ndarray) -> tuple[Phase, np.ndarray]:
+        """What the trapezium rule makes too much of the energy from `q_old` to q: a phase, and sums in blocks."""
+        partial = np.zeros(-(-self.count // BLOCK))
+        arrays = {**self._arrays, "q_old": q_old, "partial": partial}
+        return self.term.loops.missed.over(0, self.count, grain=BLOCK, **arrays), partial
+
+    def diagonal(self, straight: np.ndarray, mixed: np.ndarray) -> Phase:
+        """Each corner's own 3 x 3 Hessian in its slot: xx, yy, zz and yz, xz, xy."""
+        out = {"straight": straight, "mixed": mixed, "slots": self.slots.ravel()}
+        return self.term.loops.diagonal.over(0, self.count, **out, **self._arrays)
+
+    def pairs(self, out: np.ndarray) -> Phase:
+        """The Hessian between two corners of every element: 18 rows an element."""
+        return self.term.loops.pairs.over(0, self.count, out=out, **self._arrays)
