@@ -3,15 +3,15 @@
     Δq by its direction;     q̄ = q + α Δq;     q ← acceleration(q̄, ...)          (Algorithm 3)
 
 The paper's own direction is `jacobi`, Δq = -diag(H)⁻¹ ∇ε, with the diagonal taken anew every M = 32 iterations and
-Chebyshev's weights. Its step length α is the longest that lowers ε (Eq. 35 with c = 0), looked at every eight iterations
-and multiplied by γ = 0.7 until ε falls. Where we do otherwise, and why:
+Chebyshev's weights. Its step length α is the longest that lowers ε (Eq. 35 with c = 0), looked at every eight
+iterations and multiplied by γ = 0.7 until ε falls. Where we do otherwise, and why:
 
     α      It begins at 1.6 / λ with λ the largest eigenvalue of P⁻¹H at rest, by the power method, and returns to that.
            The paper's, α/γ of the step before, is too long in every step, and eight iterations are lost each time.
     ε      Where it has risen we go back to the last place that was known to be lower, which the paper leaves open; the
-           last iterations are judged, too. So the energy never rises, whatever the number of iterations. That ε falls is
-           not enough: one mode may grow while the others still outweigh it. So the residual must fall, too, in the norm
-           in which modes count by their energy; where it does not, there is less momentum from then on.
+           last iterations are judged, too. So the energy never rises, whatever the number of iterations. That ε falls
+           is not enough: one mode may grow while the others still outweigh it. So the residual must fall, too, in the
+           norm in which modes count by their energy; where it does not, there is less momentum from then on.
     ρ      Of a constant, the paper says to tune it. Unless it is given it is the one with which the polynomial of the
            step's iterations falls to e⁻⁷ (`momentum`), and 1 - ρ doubles where ε has risen. On a hanging cube with 30
            iterations no step is then taken back, and nothing had to be tuned.

@@ -36,6 +36,7 @@ from .kernels.block_contacts import (
 )
 from .kernels.block_galerkin import (
     SHIFT,
+    add_pairs,
     coarsen_turned,
     coarsen_wrapped,
     factor_turned,
@@ -45,7 +46,7 @@ from .kernels.block_galerkin import (
     volume_normals,
     wrap_entries,
 )
-from .kernels.block_lists import corner_lists, loose_lists, mirrors, pair_lists, tie_lists
+from .kernels.block_lists import corner_lists, loose_lists, mirrors, pair_lists, pair_places, tie_lists
 from .kernels.block_multigrid import (
     backward_turned,
     backward_wrapped,
@@ -127,7 +128,7 @@ class BlockLevels:
     def __init__(self, layout: Layout, pointers: np.ndarray, hierarchy: Hierarchy, seed: int):
         self.layout = layout
         rest, w, wl = (layout_entries(layout, values) for values in split_entries(layout))
-        turned = not _solids(layout)
+        turned = not _solids(layout) and not layout.potentials
         off = layout.matrix
         self.fine = BlockLevel(off.row_at, off.middle, off.j, pointers, turned)
         self.levels = [self.fine]
@@ -242,7 +243,18 @@ class BlockLevels:
         volumes = corner_lists(*corners, vertices[1], places, np.zeros(len(places), np.float32))[:3]
         arrays |= dict(zip(("volume_at", "near", "far"), volumes, strict=True))
         wrap = wrap_entries.over(0, fine.n, shares=shares, normals=normals, **arrays)
-        return [*phases, wrap, fine.factor_phase()]
+        return [*phases, wrap, *self._hyperelastic(), fine.factor_phase()]
+
+    def _hyperelastic(self) -> list[Phase]:
+        """The Hessians of hyperelastic elements, pair by pair of their corners."""
+        fine, phases = self.fine, list[Phase]()
+        for potential in self.layout.potentials:
+            pairs = np.zeros((18 * potential.count, 4), np.float32)
+            pair_at, places = pair_places(fine.at, fine.j[: len(fine.mirror)], potential.vertices)
+            entries = {"row_at": fine.at, "middle": fine.middle, "mirror": fine.mirror, "blocks": fine.blocks}
+            added = add_pairs.over(0, fine.n, pair_at=pair_at, places=places, pairs=pairs, **entries)
+            phases += [potential.pairs(pairs), added]
+        return phases
 
     def judging(self, q_old: np.ndarray) -> tuple[list[Phase], list[np.ndarray]]:
         """What the trapezium rule leaves out of the energy of springs and contacts: phases, and sums in blocks."""
@@ -256,6 +268,10 @@ class BlockLevels:
                 sums.append(np.zeros(-(-stage.room // BLOCK)))
                 judged = {**kernel.select(table), "q_old": q_old, "partial": sums[-1]}
                 phases.append(kernel.over(0, stage.room, grain=BLOCK, **judged))
+        for potential in self.layout.potentials:
+            phase, partial = potential.judging(q_old)
+            phases.append(phase)
+            sums.append(partial)
         return phases, sums
 
     def product(self, r: np.ndarray, p: np.ndarray, hp: np.ndarray, partial: np.ndarray) -> list[Phase]:

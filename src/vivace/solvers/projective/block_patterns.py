@@ -32,6 +32,7 @@ def split_entries(layout: Layout) -> tuple[np.ndarray, ...]:
     springs, tets = system.springs, [g for g in system.projected if g.kind.kernel in SOLID]
     w = total(springs, [g.weights for g in springs])
     wl = total(springs, [g.weights * g.parameters[:, 0] for g in springs])
+    tets += [term.proxy for term in system.hyperelastic]
     own = w + total(tets, [g.weights for g in tets])
     rest = off.data - own
     rest[np.abs(rest) <= 1e-12 * np.abs(own)] = 0.0  # rounding noise of the subtraction

@@ -74,9 +74,9 @@ class NewtonMultigrid(Solver):
         coarsening: "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation.
         colouring_algorithm: of the fine level (see `vivace list colourings`).
 
-    Limitations: no constraints known by their value, no energy terms of a model's own; very stiff cloth (10⁶ N/m) needs
-    more iterations than a frame has time for; contacts between surfaces do not remember their forces, so that heaps
-    creep; its hierarchy is never set up in the background.
+    Limitations: no constraints known by their value; of energy terms of a model's own only hyperelastic ones; very
+    stiff cloth (10⁶ N/m) needs more iterations than a frame has time for; contacts between surfaces do not remember
+    their forces, so that heaps creep; its hierarchy is never set up in the background.
     """
 
     steps: int = 0
@@ -84,6 +84,7 @@ class NewtonMultigrid(Solver):
     colouring_algorithm: str = "greedy"
 
     name = "newton-multigrid"
+    takes_hyperelastic = True
     snaps_pins = False
     layout: Layout | None = None
 
@@ -99,7 +100,7 @@ class NewtonMultigrid(Solver):
         self.system = None  # until all is ready: should something be wrong with it, the next step must not go on
         self.colouring = colour(*system.graph, self.colouring_algorithm, seed=seed, threads=threads, check=False)
         order, self._pointers = self.colouring.order(morton_rank(system.model.mesh.vertices))
-        layout = Layout(system, order, threads, contact=CONTACT)
+        layout = Layout(system, order, threads, contact=CONTACT, potentials=True)
         self._hierarchy, self._seed = build(system.matrix, order, coarsening=self.coarsening, seed=seed), seed
         self._lay_out(layout)
         self.system = system

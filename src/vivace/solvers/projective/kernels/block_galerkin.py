@@ -172,6 +172,27 @@ def wrap_entries(
             store_both(blocks, k, at(mirror, k), d, a, b)
 
 
+@phase_kernel(items="middle")
+def add_pairs(
+    begin, end, iteration, row_at: ints, middle: ints, mirror: ints, blocks: rows, pair_at: ints, places: ints,
+    pairs: rows,
+):  # fmt: skip
+    """Take the blocks of hyperelastic elements (`block_lists.pair_places`) from all entries in rows [begin, end)."""
+    for i in range(begin, end):
+        for k in range(at(middle, i), at(row_at, i + 1)):
+            d, a, b = load4(blocks, 3 * k), load4(blocks, 3 * k + 1), load4(blocks, 3 * k + 2)
+            for t in range(at(pair_at, k), at(pair_at, k + 1)):
+                place = at(places, t)
+                if place >= 0:
+                    d, a, b = d - load4(pairs, place), a - load4(pairs, place + 1), b - load4(pairs, place + 2)
+                else:
+                    place = -1 - place
+                    d -= load4(pairs, place)
+                    a -= yzx4(load4(pairs, place + 2))
+                    b -= zxy4(load4(pairs, place + 1))
+            store_both(blocks, k, at(mirror, k), d, a, b)
+
+
 @inlined
 def store_both(blocks, k, mirror, d, a, b):
     """A wrapped block at entry k, and its transpose at `mirror`."""

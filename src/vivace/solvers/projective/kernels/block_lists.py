@@ -179,3 +179,32 @@ def corner_lists(at, j, vertices, slots, scales):
             size = out_at[-1]
             here, there, scale = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32)
     return out_at.astype(np.int32), here, there, scale
+
+
+@compiled
+def pair_places(at, j, vertices):
+    """For each entry (i, j) above the diagonal, the pairs of corners (i, j) of tetrahedra: where their blocks are.
+
+    A tetrahedron has six pairs of three rows each (`hyperelastic.kernels.phases.pairs`); -1 - place of one whose first
+    corner is j.
+    """
+    out_at = np.zeros(j.shape[0] + 1, np.int64)
+    places, cursor = np.empty(0, np.int32), out_at[:-1].copy()
+    for fill in range(2):
+        for t in range(vertices.shape[0]):
+            place = 18 * t
+            for a in range(3):
+                for b in range(a + 1, 4):
+                    first, second = vertices[t, a], vertices[t, b]
+                    entry = find(at, j, min(first, second), max(first, second))
+                    if fill == 0:
+                        out_at[entry + 1] += 1
+                    else:
+                        places[cursor[entry]] = place if first < second else -1 - place
+                        cursor[entry] += 1
+                    place += 3
+        if fill == 0:
+            out_at = np.cumsum(out_at)
+            cursor = out_at[:-1].copy()
+            places = np.empty(out_at[-1], np.int32)
+    return out_at.astype(np.int32), places
