@@ -176,6 +176,13 @@ CALLS = {
     "boundary_of_tets": (mesh.boundary_of_tets, {"tets": [[0, 1, 2, 3]]}),
     "tet_quality": (mesh.tet_quality, {"vertices": TET, "tets": [[0, 1, 2, 3]]}),
     **{name: (getattr(vivace, name), {}) for name in ("Cloth", "Solid", "Jelly", "Wire")},
+    **{name: (getattr(vivace, name), {}) for name in ("stvk", "neo_hookean", "mooney_rivlin", "fung", "corotated")},
+    "Conversion": (vivace.hyperelastic.Conversion, {}),
+    "Hyperelastic": (
+        vivace.hyperelastic.Hyperelastic,
+        {"mesh": mesh.cube(2), "density": "neo-hookean", "constants": (1.0, 2.0), "conversion": False},
+    ),
+    "svd": (vivace.hyperelastic.svd, {"matrices": np.eye(3)}),
     "Budget": (Budget, {"ms": 1.0}),
     "Model.of": (Model.of, {"mesh": SHEET}),
     "Model": (Model, {"mesh": SHEET, "masses": MODEL.masses, "groups": MODEL.groups, "gravity": MODEL.gravity}),

@@ -16,7 +16,7 @@ import vivace
 FOLDER = Path(__file__).parents[1] / "examples"
 SCRIPTS, NOTEBOOKS = sorted(FOLDER.glob("*.py")), sorted(FOLDER.glob("*.ipynb"))
 MOST_LINES = 59
-ROOMS = ("mesh", "collisions", "scenes", "solvers", "constraints", "bench")
+ROOMS = ("mesh", "collisions", "scenes", "solvers", "constraints", "bench", "hyperelastic")
 PUBLIC = {"vivace", *(f"vivace.{room}" for room in ROOMS)}
 LIBRARIES = {"numpy", "scipy", *sys.stdlib_module_names}
 
@@ -87,8 +87,8 @@ def module_of(node, known_as):
 @pytest.fixture
 def registries(monkeypatch):
     """What an example registers is forgotten after it."""
-    for name in ("CONSTRAINTS", "MATERIALS", "SCENES", "SOLVERS"):
-        registry = getattr(vivace, name)
+    named = [getattr(vivace, name) for name in ("CONSTRAINTS", "MATERIALS", "SCENES", "SOLVERS")]
+    for registry in (*named, vivace.hyperelastic.HYPERELASTIC):
         monkeypatch.setattr(registry, "_things", dict(registry._things))
 
 

@@ -75,6 +75,20 @@ def test_forces_of_the_paper_are_no_gradient():
     assert np.abs(slopes - slopes.T).max() > 0.05 * np.abs(slopes).max()
 
 
+@pytest.mark.slow
+def test_with_the_derivative_of_the_interpolant_elements_would_stay_flat():
+    """(1 - l) W + l k W_proj as a function of F has a minimum between inverted and λ⁺, which ours has not."""
+    sigma = np.linspace(-0.5, 0.15, 200)
+    f = along(sigma)
+    constants = NEO.of_moduli(1.0, 0.3)
+    mu, lam = NEO.moduli(constants)
+    share = interpolants(np.sort(np.column_stack([np.ones((200, 2)), sigma]))[:, ::-1], None, 0.05, 0.15, 0.05)
+    plain = np.where(share < 1, NEO.evaluate(f, constants)[0], 0.0)
+    mixed = (1 - share) * plain + share * (mu + lam / 2) * (sigma - 1) ** 2
+    assert 0 < np.argmin(mixed) < 199
+    assert np.argmin(NEO.evaluate(f, constants, Conversion())[0]) == 199
+
+
 def test_interpolants_of_the_paper():
     """Eq. 45: the line between λ⁻ and λ⁺, and a fall of at most L."""
     sigma = np.array([[1.0, 1.0, 0.2], [1.0, 1.0, 0.1], [1.0, 0.5, 0.05], [1.0, 0.5, -1.0]])

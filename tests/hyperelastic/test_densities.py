@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from hyperelastic.differences import by_matrix
 from hyperelastic.matrices import rotations
@@ -121,6 +122,16 @@ def test_equations_of_the_paper():
         density = HYPERELASTIC[name]
         constants = (s[0], 0.0) if name == "corotated" else s[: len(density.parameters)]
         np.testing.assert_allclose(density.evaluate(f, constants)[0], energies, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.slow
+def test_corotated_stress_by_polar_decomposition():
+    """P = 2 s₀ (F - R) + s₁ tr(S - I) R, with R and S = RᵀF of SciPy's polar decomposition."""
+    f = moderate(300)
+    r = np.stack([scipy.linalg.polar(one)[0] for one in f])
+    trace = np.einsum("mij,mij->m", r, f) - 3
+    _, stress = HYPERELASTIC["corotated"].evaluate(f, (0.7, 1.3))
+    np.testing.assert_allclose(stress, 1.4 * (f - r) + 1.3 * trace[:, None, None] * r, atol=1e-13)
 
 
 @pytest.mark.slow

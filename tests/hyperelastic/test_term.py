@@ -99,7 +99,7 @@ def test_no_net_force_or_torque():
 
 @pytest.mark.slow
 def test_pieces_make_the_same_whole():
-    """Passes over parts of the elements, in any order, and gathering parts of the vertices: the same to the last bit."""
+    """Passes over parts of the elements, in any order, and gathering of parts: the same to the last bit."""
     term, q = body(), moved(0.03)
     whole = gradient(term, q)
     e, loops, m = term.elements, term.loops, len(term)

@@ -54,7 +54,8 @@ class Conversion:
         check_name("conversion", self.way, WAYS)
         for name in ("low", "high", "memory", "stiffness"):
             value = getattr(self, name)
-            if value is not None and not is_number(value):
+            optional = name in ("high", "stiffness") and value is None
+            if not optional and not is_number(value):
                 raise InputError(f"conversion: {name} must be a finite number, not {shown(value)}")
         if not 0 < self.low < 1:
             raise InputError(f"conversion: low must lie between 0 and 1, not {self.low!r}")

@@ -81,10 +81,9 @@ def _constants(name: str, density: Callable[..., Any]) -> tuple[tuple[str, ...],
 def _with_row(given: Callable[..., Any], count: int) -> Callable[..., Any]:
     """The function with its constants as one row, s."""
     scope = {"given": compiled_function(given), "__name__": given.__module__}
-    called = f"{getattr(given, '__name__', 'density')}_of_row"
     row = ", ".join(f"s[{k}]" for k in range(count))
-    exec(f"def {called}(a, b, c, s):\n    return given(a, b, c, {row})", scope)
-    made: Callable[..., Any] = scope[called]
+    exec(f"def of_row(a, b, c, s):\n    return given(a, b, c, {row})", scope)
+    made: Callable[..., Any] = scope["of_row"]
     return made
 
 

@@ -10,7 +10,7 @@ file = "bunny.obj"                   # beside this file; or generator = "cloth" 
 tetrahedralise = true                # also repair, split, and sew for what was split
 translate = [0, 1, 0]                # m; also rotate (axis times angle, rad) and scale
 [material]
-kind = "solid"                       # cloth, solid, jelly, wire; default by the mesh
+kind = "solid"                       # cloth, solid, jelly, wire, neo-hookean, ...; default by the mesh
 youngs_modulus = 1e5
 [pins]
 where = "top"                        # a group's name, indices = [...], or highest = 0.02 (share of the height)
