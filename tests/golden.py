@@ -55,7 +55,7 @@ WAYS: dict[str, tuple[dict, Callable[[Simulation, int], None]]] = {
 PROJECTIVE = [
     "auto", "vivace", "vivace:relaxation=printed,omega=1.2", "vivace:refresh=0", "block-descent", "gauss-seidel",
     "jacobi", "weighted-jacobi", "chebyshev(jacobi)", "chebyshev(vivace)", "pcg(jacobi)", "lbfgs(direct)", "direct",
-    "multigrid", "chebyshev(multigrid)", "lbfgs(multigrid)", "lattice", "newton", "newton-multigrid",
+    "multigrid", "chebyshev(multigrid)", "lbfgs(multigrid)", "lattice", "newton", "newton-multigrid", "descent",
 ]  # fmt: skip
 POSITION_BASED = [
     "pbd",

@@ -32,7 +32,7 @@ from ..base import SOLVERS, Deadline, Outcome, Solver
 from ..projective.layout import CONTACT, Layout
 from ..projective.ordering import morton_rank
 from .directions import DIRECTIONS, Direction
-from .momentum import MOMENTA, Momentum
+from .momentum import MOMENTA
 from .problem import Problem
 
 SHORTEST = 1e-4  # step length
@@ -56,8 +56,8 @@ class Descent(Solver):
         check: iterations for each look at the energy, 1 to 1000.
         shrink: γ of the line search, 0 to 1.
 
-    Limitations: no constraints known by their value, and of energy terms of a model's own only hyperelastic ones; slow
-    for stiff or fine meshes, where `newton-multigrid` is faster; contacts between surfaces do not remember their
+    Limitations: no constraints known by their value, no energy terms of a model's own but hyperelastic ones; slow for
+    stiff or fine meshes, where `newton-multigrid` is faster; contacts between surfaces do not remember their
     forces, so that heaps creep.
     """
 
@@ -77,7 +77,8 @@ class Descent(Solver):
     def __post_init__(self) -> None:
         check_name("direction", self.direction, tuple(DIRECTIONS))
         check_name("momentum", self.momentum, tuple(MOMENTA))
-        MOMENTA[self.momentum](self.rho)
+        self._momentum = MOMENTA[self.momentum](self.rho)
+        self._length, self._steady, self._usual = self._first, 0, USUAL
         for name in ("every", "check"):
             value = getattr(self, name)
             if not is_whole(value) or not 1 <= value <= 1000:
@@ -101,7 +102,7 @@ class Descent(Solver):
     def _lay_out(self, layout: Layout) -> None:
         self.layout, self.problem = layout, Problem(layout)
         self._direction: Direction = DIRECTIONS[self.direction](self.problem)
-        self._momentum: Momentum = MOMENTA[self.momentum if self._direction.momentum else "none"](self.rho)
+        self._momentum = MOMENTA[self.momentum if self._direction.momentum else "none"](self.rho)
 
     def forget(self) -> None:
         """Step lengths and weights as at the start, and contacts without forces."""
@@ -179,7 +180,7 @@ class Descent(Solver):
         problem.mark()
         level = problem.size()
         self._direction.begin()
-        self._momentum.begin(budget.iterations or self._usual)
+        self._momentum.begin(self._usual)
         sweeps, since, rejected, rising, stopped, residuals = 0, 0, 0, 0, "", list[tuple[int, float]]()
         while not stopped:
             began = time.perf_counter_ns()
@@ -193,7 +194,7 @@ class Descent(Solver):
             met = problem.look()
             sweeps, since = sweeps + 1, since + 1
             now = time.perf_counter_ns()
-            stopped = "tolerance" if met <= limit else deadline.reached(sweeps, now - began)
+            stopped = "tolerance" if last <= limit else deadline.reached(sweeps, now - began)
             if since >= self.check or stopped or self._direction.searches:
                 since = 0
                 size = problem.size()

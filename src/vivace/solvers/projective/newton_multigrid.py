@@ -74,8 +74,8 @@ class NewtonMultigrid(Solver):
         coarsening: "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation.
         colouring_algorithm: of the fine level (see `vivace list colourings`).
 
-    Limitations: no constraints known by their value; of energy terms of a model's own only hyperelastic ones; very
-    stiff cloth (10⁶ N/m) needs more iterations than a frame has time for; contacts between surfaces do not remember
+    Limitations: no constraints known by their value, no energy terms of a model's own but hyperelastic ones; very stiff
+    cloth (10⁶ N/m) needs more iterations than a frame has time for; contacts between surfaces do not remember
     their forces, so that heaps creep; its hierarchy is never set up in the background.
     """
 
