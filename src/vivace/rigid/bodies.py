@@ -51,6 +51,7 @@ class Body:
         fixed: nothing moves it.
         path: a function of the time that tells its position and its rotation vector since the beginning; contacts do
             not move it, and what lies on it goes with it.
+        name: what `Model.attach` calls it.
     """
 
     shape: Collider
@@ -64,9 +65,12 @@ class Body:
     restitution: float = 0.0
     fixed: bool = False
     path: Path | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         check_geometries([self.shape])
+        if not isinstance(self.name, str):
+            raise InputError(f"the name of a body must be text, not {shown(self.name)}")
         for name in ("density", "mass"):
             value = getattr(self, name)
             if name == "mass" and value is None:
