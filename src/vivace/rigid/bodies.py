@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import FASTEST, HEAVIEST, LIGHTEST, ROUGHEST, as_numbers, is_number, shown
+from ..checks import FASTEST, HEAVIEST, LIGHTEST, ROUGHEST, as_numbers, check_flag, is_number, shown
 from ..collisions.colliders import Collider, Plane
 from ..collisions.settings import as_friction
 from ..errors import InputError
@@ -71,6 +71,7 @@ class Body:
         check_geometries([self.shape])
         if not isinstance(self.name, str):
             raise InputError(f"the name of a body must be text, not {shown(self.name)}")
+        check_flag("fixed, whether nothing moves a body,", self.fixed)
         for name in ("density", "mass"):
             value = getattr(self, name)
             if name == "mass" and value is None:
