@@ -25,7 +25,7 @@ from .errors import (
 from .model import MATERIALS, Cloth, Jelly, Material, Model, Solid, Wire
 from .rigid.bodies import Body
 from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
-from .simulation import Report, RigidReport, RigidSimulation, Simulation, State
+from .simulation import Report, RigidReport, RigidSimulation, RigidState, Simulation, State
 from .solvers import SOLVERS, Budget, Deadline, Outcome, Solver
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "RigidReport",
     "RigidScene",
     "RigidSimulation",
+    "RigidState",
     "Role",
     "Scene",
     "Simulation",
