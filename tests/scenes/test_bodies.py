@@ -131,6 +131,8 @@ def test_a_friction_set(write):
     law = load_scene(write(row)).bodies[0].friction
     assert isinstance(law, Ellipse)
     assert (law.mu_s, law.mu_t) == (0.6, 0.2)
+    row = f'[[bodies]]\n{BALL}friction = {{ set = "polygon", vertices = [[0.5, 0], [-0.5, 0.1], [-0.5, -0.1]] }}\n'
+    assert load_scene(write(row)).bodies[0].friction.mu_s == 0.5
 
 
 def test_keyframes():

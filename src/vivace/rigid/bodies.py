@@ -23,8 +23,7 @@ from ..collisions.settings import as_friction
 from ..errors import InputError
 from . import rotation
 from .geometry import check_geometries, mass_properties
-from .kernels.proximal import SUPPORT
-from .proximal import FrictionSet
+from .proximal import FrictionMap, FrictionSet, friction_map
 
 WATER = 1000.0  # kg/m³
 FRICTION = 0.5  # of a body that says nothing of it
@@ -45,7 +44,8 @@ class Body:
         velocity: of its centre of mass, in m/s.
         spin: its angular velocity, in rad/s.
         friction: the coefficient of Coulomb friction; None: that of the shape, or 0.5. Two bodies that touch have the
-            geometric mean of theirs. Or a `FrictionSet` such as `proximal.Ellipse`, which holds whatever touches it.
+            geometric mean of theirs. Or a `FrictionSet` such as `proximal.Ellipse`, or `proximal.ConvexSet` for one of
+            one's own: the impulses that the body can give to whatever touches it.
         grain: the direction, in the axes of the body, along which a set has its first coefficient.
         restitution: 0, it does not bounce, to 1, it loses nothing. Two bodies that touch have the larger one.
         fixed: nothing moves it.
@@ -119,8 +119,6 @@ class Body:
     def coefficient(self) -> float:
         """Of Coulomb friction; where there is a set, its first one."""
         if isinstance(self.friction, FrictionSet):
-            if self.friction.kind >= SUPPORT:
-                raise InputError("sets of one's own work in contact problems only; give a body a Disc, Ellipse or Box")
             return float(self.friction.mu_s)
         value: Any = self.friction
         if value is None:
@@ -232,6 +230,12 @@ class Bodies:
     def _inverse(self) -> np.ndarray:
         found: np.ndarray = np.linalg.inv(self.inertias) * self.movable[:, None, None]
         return found
+
+    @cached_property
+    def laws(self) -> tuple[FrictionMap | None, dict[int, int]]:
+        """The map onto sets of one's own, if there are some, and the kind of the set of each body that has one."""
+        own, kinds = friction_map(list(self.sets.values()))
+        return own, dict(zip(self.sets, kinds, strict=True))
 
     def kinetic_energy(self) -> float:
         """Of all that are free, in J."""

@@ -30,9 +30,10 @@ from ..errors import InputError
 from ..model.model import Model
 from ..rigid.bodies import Body
 from ..rigid.paths import Keyframes
-from ..rigid.proximal import FRICTION_SETS
+from ..rigid.proximal import FRICTION_SETS, FrictionSet, Polygon
 from .tables import check_known
 
+SETS: dict[str, type[FrictionSet]] = {**FRICTION_SETS, "polygon": Polygon}
 OWN = tuple(item.name for item in fields(Body) if item.name != "shape")
 
 
@@ -130,7 +131,7 @@ def _body(path: Path, number: int, row: dict[str, Any]) -> Body:
 
 def _friction(path: Path, where: str, table: dict[str, Any]) -> Any:
     options = dict(table)
-    kind = FRICTION_SETS[check_name("friction set", options.pop("set", None), FRICTION_SETS)]
+    kind = SETS[check_name("friction set", options.pop("set", None), SETS)]
     parameters = inspect.signature(kind).parameters
     check_known(path, f"friction of {where}", options, parameters)
     missing = [name for name, known in parameters.items() if known.default is known.empty and name not in options]

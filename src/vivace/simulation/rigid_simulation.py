@@ -17,6 +17,7 @@ from ..rigid.bodies import Bodies, Body
 from ..rigid.contacts import ContactPoints
 from ..rigid.detection import BodyDetector
 from ..rigid.grabs import BodyGrabs
+from ..rigid.kernels.proximal import DISC, SUPPORT
 from ..rigid.problem import ContactProblem
 from ..rigid.stepping import contact_problem, follow_paths, free_velocities, move, waiting
 from ..solvers import Budget, as_budget
@@ -362,9 +363,10 @@ class RigidSimulation:
         speed = np.einsum("ksf,ksf->k", blocks[:, :, 0], new[problem.pairs])
         gaps = contacts.gaps + h * speed  # at the end of the substep
         wanted = np.where(gaps < -SLOP, APART * (gaps + SLOP), np.maximum(gaps, 0.0)) / h
+        smooth = np.where(problem.kinds >= SUPPORT, DISC, problem.kinds)  # sets of one's own know no coefficients
         pushing = ContactProblem(
             problem.pairs, problem.frames, problem.arms, np.column_stack([wanted, np.zeros((len(gaps), 3))]),
-            np.zeros_like(problem.friction), problem.radii, problem.kinds, problem.inverse_mass,
+            np.zeros_like(problem.friction), problem.radii, smooth, problem.inverse_mass,
             problem.inverse_inertia, problem.held, problem.held_inverse,
         )  # fmt: skip
         pushed = self.solver.solve(pushing, PUSHES, threads=self.threads)
