@@ -57,6 +57,8 @@ def find_body(bodies: Sequence[Body], to: Any) -> int:
 
 def check_attachments(attachments: Sequence[Attachment], bodies: Sequence[Body]) -> None:
     """Attachments are to bodies that the model touches."""
+    if not isinstance(attachments, tuple):
+        raise InputError(f"attachments are made by Model.attach, not {shown(attachments)}")
     for attachment in attachments:
         if not isinstance(attachment, Attachment):
             raise InputError(f"attachments are made by Model.attach, not {shown(attachment)}")

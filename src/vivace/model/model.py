@@ -121,13 +121,13 @@ class Model:
         for term in as_list("terms", self.terms):
             if not isinstance(term, Term):
                 raise InputError(f"a term is an instance of a class derived from vivace.Term, not {shown(term)}")
+        check_attachments(self.attachments, () if self.collisions is None else self.collisions.bodies)
         pinned, times = np.unique(self.pinned, return_counts=True)
         if (times > 1).any():
             twice = pinned[np.argmax(times > 1)]
             if twice in (held := attached_to(self.attachments)):
                 raise InputError(f"vertex {twice} is attached to {held[twice]} and would be held twice")
             raise InputError(f"vertex {twice} is pinned twice; move its target instead")
-        check_attachments(self.attachments, () if self.collisions is None else self.collisions.bodies)
         for name in ("masses", "gravity"):  # copies: the caller's own arrays stay as they are
             array = getattr(self, name)
             if array.flags.writeable or array.base is not None:
