@@ -183,6 +183,26 @@ def test_the_same_bits_again_from_a_state_and_with_other_threads(tmp_path):
     assert (sim.bodies.attached.forces == again.bodies.attached.forces).all()
 
 
+@pytest.mark.slow
+def test_what_is_grabbed_and_other_models_leave_attachments_as_they_are():
+    """An attached vertex stays with its body, whoever grabs it; others are grabbed and let go as ever."""
+    sim = flying(32)
+    attached, free = int(sim.bodies.attached.vertices[0]), 0
+    sim.grab([attached, free], sim.positions[[attached, free]] + 0.2)
+    for _ in range(5):
+        sim.step()
+        assert gaps(sim).max() < 5e-3
+    assert sim.positions[free] == pytest.approx(sim.targets[-1], abs=0.01)
+    sim.release()
+    forces = sim.bodies.attached.forces.copy()
+    sim.time_step = 1 / 90
+    sim.replace_model(sim.model.stiffened(2.0))
+    assert (sim.bodies.attached.forces == forces).all()
+    for _ in range(5):
+        assert sim.step().finite
+        assert gaps(sim).max() < 5e-3
+
+
 def sheet() -> vv.Model:
     bodies = [vv.Body(Box((0, 0, 0), (0.1, 0.1, 0.1)), name="box"), vv.Body(Sphere((0, 1, 0), 0.1), name="ball")]
     return vv.Model.of(vv.mesh.cloth(5, 5)).collide([Plane((0, -2, 0)), *bodies], itself=False)
