@@ -14,6 +14,7 @@ import vivace
 from vivace import Budget, Cloth, Model, Simulation, System, VivaceError, collisions, constraint, mesh, scenes
 from vivace.collisions import Sampled
 from vivace.mesh import Mesh
+from vivace.rigid.paths import Keyframes
 from vivace.scenes import files, writing
 from vivace.solvers import make_solver
 
@@ -190,6 +191,11 @@ CALLS = {
     "pin": (MODEL.pin, {"where": [5]}),
     "sew": (MODEL.sew, {"where": [5, 6]}),
     "collide": (MODEL.collide, {}),
+    "attach": (
+        MODEL.collide([vivace.Body(collisions.Sphere((0.0, 1.0, 0.0), 0.1))]).attach,
+        {"where": [5], "to": 0},
+    ),
+    "Keyframes": (Keyframes, {"times": [0, 1]}),
     "stiffened": (MODEL.stiffened, {"factor": 2.0}),
     "System": (System, {"model": MODEL, "h": 0.01}),
     "Simulation": (Simulation, {"model": MODEL, "solver": "vivace"}),
@@ -203,6 +209,7 @@ CALLS = {
         {"body": 0, "point": (0, 1, 0), "target": (0, 2, 0)},
     ),
     "rigid.move_grab": (lambda grab, target: ball().move_grab(grab, target), {"grab": 1, "target": (0, 2, 0)}),
+    "rigid.state": (lambda value: setattr(ball(), "state", value), {"value": ball().state}),
     "rigid.release": (lambda grab: ball().release(grab), {"grab": 1}),
     "make_solver": (make_solver, {"what": "vivace"}),
     "solver option": (lambda option: make_solver(("vivace", {"omega": option})), {"option": 1.0}),

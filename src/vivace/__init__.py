@@ -40,7 +40,7 @@ from .model import (
 )
 from .rigid.bodies import Body
 from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
-from .simulation import Report, RigidReport, RigidSimulation, Simulation, State
+from .simulation import Report, RigidReport, RigidSimulation, RigidState, Simulation, State
 from .solvers import SOLVERS, Budget, Deadline, Outcome, Solver
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "RigidReport",
     "RigidScene",
     "RigidSimulation",
+    "RigidState",
     "Role",
     "Scene",
     "Simulation",

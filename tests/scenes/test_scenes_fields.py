@@ -35,7 +35,7 @@ def other_values(cls):
     types = typing.get_type_hints(cls)
     usual = Model.of(mesh.cloth(3, 3)).collide().collisions if cls is Collisions else None
     for item in fields(cls):
-        if item.name == "bodies":  # rigid bodies are not among what a file describes
+        if item.name == "bodies":  # rigid bodies have tables of their own: test_bodies.py
             continue
         value = OTHER[types[item.name]]
         yield item.name, value(getattr(usual, item.name)) if callable(value) else value

@@ -7,7 +7,7 @@ from vivace import Budget, InputError
 from vivace.collisions import Box, Capsule, Plane, Sphere
 from vivace.rigid import rotation
 from vivace.rigid.bodies import Body
-from vivace.rigid.proximal import Ellipse, Polygon
+from vivace.rigid.proximal import Ellipse
 from vivace.simulation.rigid_simulation import RigidSimulation
 
 G = 9.81
@@ -247,8 +247,6 @@ def test_more_that_is_refused():
     ):
         with pytest.raises(InputError, match=message):
             RigidSimulation([ball], **options)
-    with pytest.raises(InputError, match="in contact problems only"):
-        Body(Sphere((0, 0, 0), 0.1), friction=Polygon([[-1, -1], [1, -1], [0, 1]]))
     with pytest.raises(InputError, match="grain of a body must have a length"):
         Body(Sphere((0, 0, 0), 0.1), grain=(0, 0, 0))
     with pytest.raises(InputError, match="function of the time"):

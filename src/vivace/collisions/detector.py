@@ -20,14 +20,14 @@ RECOVERY = 0.25  # share of the thickness by which a gap that is violated alread
 
 
 class Detector:
-    """Finds the contacts of a mesh that may touch what `settings` says."""
+    """Finds the contacts of a mesh that may touch what `settings` says, but for those whose ids are in `apart`."""
 
-    def __init__(self, mesh: Mesh, settings: Collisions, masses: np.ndarray):
+    def __init__(self, mesh: Mesh, settings: Collisions, masses: np.ndarray, apart: np.ndarray | None = None):
         self.settings = settings
         self._colliders = (
             ColliderSearch(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
         )
-        self.moving = self._moving_search(settings, masses) if settings.bodies else None
+        self.moving = self._moving_search(settings, masses, apart) if settings.bodies else None
         self.pushes: Pushes | None = None  # what the last guard had to get out of rigid bodies
         touching = settings.itself and len(mesh.triangles) > 0
         self._surfaces = Surfaces(mesh.vertices, mesh.triangles, settings.thickness) if touching else None
@@ -35,11 +35,16 @@ class Detector:
         self._guard = Guard(mesh, settings.thickness, masses) if touching and settings.guard else None
 
     @staticmethod
-    def _moving_search(settings: Collisions, masses: np.ndarray) -> MovingSearch:
+    def _moving_search(settings: Collisions, masses: np.ndarray, apart: np.ndarray | None) -> MovingSearch:
         shapes = [body.shape for body in settings.bodies]
         friction = [settings.friction if b.soft_friction is None else b.soft_friction for b in settings.bodies]
         own = np.array([body.weight for body in settings.bodies])
-        return MovingSearch(shapes, np.array(friction), settings.thickness, len(settings.colliders), own, masses)
+        return MovingSearch(shapes, np.array(friction), settings.thickness, len(settings.colliders), own, masses, apart)
+
+    def place(self, before: Poses, after: Poses) -> None:
+        """Where rigid bodies are when the step begins, and where they will probably be when it ends."""
+        if self.moving is not None:
+            self.moving.place(before, after)
 
     def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
         """Contacts of vertices that go from q to s (n, 4)."""

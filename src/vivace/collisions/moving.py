@@ -60,6 +60,7 @@ class MovingSearch:
         first_id: the number of the first of them among all that is touched.
         masses: (k,) in kg, infinite for those that contacts cannot move.
         vertex_masses: (n,) in kg.
+        apart: ids of contacts that there are not: of vertices with the bodies that they are attached to.
     """
 
     def __init__(
@@ -70,7 +71,9 @@ class MovingSearch:
         first_id: int,
         masses: np.ndarray,
         vertex_masses: np.ndarray,
+        apart: np.ndarray | None = None,
     ):
+        self._apart = np.zeros(0, np.int64) if apart is None else apart
         self.thickness, self._first_id = thickness, first_id
         self._masses, self._vertex_masses = masses, vertex_masses
         self._friction = np.asarray(friction, np.float32).reshape(-1, 2)
@@ -152,6 +155,9 @@ class MovingSearch:
             self._room = 2 * int(counts.max())
         used = np.flatnonzero(np.arange(self._room) < counts[:, None])
         ids = feature_ids(vertex[used], which[used] + self._first_id)
+        if len(self._apart):
+            touching = ~np.isin(ids, self._apart)
+            used, ids = used[touching], ids[touching]
         order = np.argsort(ids, kind="stable")
         used = used[order]
         vertices, friction = vertex[used][:, None], self._friction[which[used]]

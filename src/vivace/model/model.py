@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..mesh import Mesh
 from ..rigid.bodies import Body
 from ..terms.term import Term, try_out
+from .attachments import Attachment, attached_to, check_attachments, find_body
 from .materials import Material, default_material
 
 EARTH = (0.0, -9.81, 0.0)
@@ -41,6 +42,7 @@ class Model:
             linear, it also slows rigid rotation.
         collisions: what it may touch: see `collide`.
         terms: what else it stores energy in: see `add`.
+        attachments: which of its vertices follow rigid bodies: see `attach`.
     """
 
     mesh: Mesh
@@ -51,6 +53,7 @@ class Model:
     viscosity: float = 0.0
     collisions: Collisions | None = None
     terms: tuple[Term, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
     @classmethod
     def of(
@@ -127,9 +130,13 @@ class Model:
         for term in as_list("terms", self.terms):
             if not isinstance(term, Term):
                 raise InputError(f"a term is an instance of a class derived from vivace.Term, not {shown(term)}")
+        check_attachments(self.attachments, () if self.collisions is None else self.collisions.bodies)
         pinned, times = np.unique(self.pinned, return_counts=True)
         if (times > 1).any():
-            raise InputError(f"vertex {pinned[np.argmax(times > 1)]} is pinned twice; move its target instead")
+            twice = pinned[np.argmax(times > 1)]
+            if twice in (held := attached_to(self.attachments)):
+                raise InputError(f"vertex {twice} is attached to {held[twice]} and would be held twice")
+            raise InputError(f"vertex {twice} is pinned twice; move its target instead")
         for name in ("masses", "gravity"):  # copies: the caller's own arrays stay as they are
             array = getattr(self, name)
             if array.flags.writeable or array.base is not None:
@@ -243,6 +250,42 @@ class Model:
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
             raise InputError(f"a pin's stiffness must be positive, not {shown(stiffness)} N/m")
         return self.constrain("pin", index, self.pin_stiffness if stiffness is None else stiffness, target=target)
+
+    def attach(
+        self,
+        where: str | Sequence[int] | np.ndarray,
+        *,
+        to: str | int,
+        stiffness: float | None = None,
+    ) -> Model:
+        """Let vertices follow a rigid body: where they are at rest, seen from the body where it was made.
+
+            model.collide([vv.Body(Box(...), mass=2.0, name="box")]).attach("left-edge", to="box")
+
+        A body that is free feels them: it hangs on the cloth, or drags it along. They do not touch their own body.
+
+        Args:
+            where: a group's name, or numbers of vertices.
+            to: the name of a body of `collide`, or its number among them.
+            stiffness: in N/m; by default 30 times the stiffest weight in the model, as pins have.
+        """
+        index = self.mesh.select(where)
+        if not len(index):
+            raise InputError("there is nothing to attach: the selection is empty")
+        bodies = () if self.collisions is None else self.collisions.bodies
+        number = find_body(bodies, to)
+        if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
+            raise InputError(f"the stiffness of an attachment must be positive, not {shown(stiffness)} N/m")
+        held, pinned = attached_to(self.attachments), set(self.pinned.tolist())
+        for vertex in index.tolist():
+            if vertex in held:
+                raise InputError(f"vertex {vertex} is attached to {held[vertex]} already")
+            if vertex in pinned:
+                raise InputError(f"vertex {vertex} is pinned; it cannot be attached to {shown(to)} as well")
+        weight = self.pin_stiffness if stiffness is None else stiffness
+        group = make_group("pin", self.mesh.vertices, index, weight)
+        new = Attachment(index, number, bodies[number])
+        return replace(self, groups=(*self.groups, group), attachments=(*self.attachments, new))
 
     def sew(self, where: str | Sequence[int] | np.ndarray = "seams", *, stiffness: float | None = None) -> Model:
         """Hold together vertices that are at one place at rest.

@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import FASTEST, HEAVIEST, LIGHTEST, ROUGHEST, as_numbers, is_number, shown
+from ..checks import FASTEST, HEAVIEST, LIGHTEST, ROUGHEST, as_numbers, check_flag, is_number, shown
 from ..collisions.colliders import Collider, Plane
 from ..collisions.settings import as_friction
 from ..errors import InputError
 from . import rotation
 from .geometry import check_geometries, mass_properties
-from .kernels.proximal import SUPPORT
-from .proximal import FrictionSet
+from .proximal import FrictionMap, FrictionSet, friction_map
 
 WATER = 1000.0  # kg/m³
 FRICTION = 0.5  # of a body that says nothing of it
@@ -45,12 +44,14 @@ class Body:
         velocity: of its centre of mass, in m/s.
         spin: its angular velocity, in rad/s.
         friction: the coefficient of Coulomb friction; None: that of the shape, or 0.5. Two bodies that touch have the
-            geometric mean of theirs. Or a `FrictionSet` such as `proximal.Ellipse`, which holds whatever touches it.
+            geometric mean of theirs. Or a `FrictionSet` such as `proximal.Ellipse`, or `proximal.ConvexSet` for one of
+            one's own: the impulses that the body can give to whatever touches it.
         grain: the direction, in the axes of the body, along which a set has its first coefficient.
         restitution: 0, it does not bounce, to 1, it loses nothing. Two bodies that touch have the larger one.
         fixed: nothing moves it.
         path: a function of the time that tells its position and its rotation vector since the beginning; contacts do
             not move it, and what lies on it goes with it.
+        name: what `Model.attach` calls it.
     """
 
     shape: Collider
@@ -64,9 +65,13 @@ class Body:
     restitution: float = 0.0
     fixed: bool = False
     path: Path | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         check_geometries([self.shape])
+        if not isinstance(self.name, str):
+            raise InputError(f"the name of a body must be text, not {shown(self.name)}")
+        check_flag("fixed, whether nothing moves a body,", self.fixed)
         for name in ("density", "mass"):
             value = getattr(self, name)
             if name == "mass" and value is None:
@@ -114,8 +119,6 @@ class Body:
     def coefficient(self) -> float:
         """Of Coulomb friction; where there is a set, its first one."""
         if isinstance(self.friction, FrictionSet):
-            if self.friction.kind >= SUPPORT:
-                raise InputError("sets of one's own work in contact problems only; give a body a Disc, Ellipse or Box")
             return float(self.friction.mu_s)
         value: Any = self.friction
         if value is None:
@@ -227,6 +230,12 @@ class Bodies:
     def _inverse(self) -> np.ndarray:
         found: np.ndarray = np.linalg.inv(self.inertias) * self.movable[:, None, None]
         return found
+
+    @cached_property
+    def laws(self) -> tuple[FrictionMap | None, dict[int, int]]:
+        """The map onto sets of one's own, if there are some, and the kind of the set of each body that has one."""
+        own, kinds = friction_map(list(self.sets.values()))
+        return own, dict(zip(self.sets, kinds, strict=True))
 
     def kinetic_energy(self) -> float:
         """Of all that are free, in J."""

@@ -104,6 +104,21 @@ class BodyGrabs:
         for grab in given:
             self._grabs.pop(grab, None)
 
+    def rows(self) -> np.ndarray:
+        """(k, 8): number, body, held point in its frame, target of each grab, for `recall`."""
+        found = [(number, one.body, *one.local, *one.target) for number, one in self._grabs.items()]
+        return np.array(found, float).reshape(-1, 8)
+
+    @property
+    def given(self) -> int:
+        """How many grabs there have been."""
+        return self._given
+
+    def recall(self, rows: np.ndarray, given: int) -> None:
+        """Hold what `rows` tells, and nothing else."""
+        self._given = int(given)
+        self._grabs = {int(row[0]): BodyGrab(int(row[1]), row[2:5].copy(), row[5:8].copy()) for row in rows}
+
     def body_of(self, grab: int) -> int:
         """Which body a grab holds."""
         return self._known(grab).body

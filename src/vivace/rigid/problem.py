@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
+from .proximal import FrictionMap
 
 UNKNOWNS = 4  # of a contact: normal, two tangents, spin
 FREEDOMS = 6  # of a body: velocity, angular velocity
@@ -38,6 +39,7 @@ class ContactProblem:
         kinds: (K,) int64, which set friction lies in, see `proximal`.
         inverse_mass: (M,), 0 for bodies that contacts cannot move.
         inverse_inertia: (M, 3, 3), about the centre of mass, in world axes.
+        own: the map onto friction sets of one's own, which have kinds beyond the usual ones; None: there are none.
         held: (H,) int64, bodies that springs hold, such as the soft surface they lie on; None for none.
         held_inverse: (H, 6, 6), the inverse of their inertia and h² times the stiffness of these springs.
     """
@@ -53,6 +55,7 @@ class ContactProblem:
     inverse_inertia: np.ndarray
     held: np.ndarray | None = None
     held_inverse: np.ndarray | None = None
+    own: FrictionMap | None = None
 
     def __post_init__(self) -> None:
         contacts, bodies = self.contacts, self.bodies

@@ -25,6 +25,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
@@ -32,7 +33,7 @@ import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike
 
-from ..backends.cpu.templates import compiled_project
+from ..backends.cpu.templates import cacheable, compiled_project
 from ..checks import ROUGHEST, is_number, real_array, shown
 from ..errors import InputError
 from ..registry import Registry
@@ -169,6 +170,8 @@ class ConvexSet(FrictionSet):
         directions = _directions(self.dimensions)
         reached = _checked(support, directions)
         self.spin = _spin(spin, float((directions[:_ROUND] * reached[:_ROUND]).sum(axis=1).mean()))
+        # How far the set reaches along its own axes: of use where a single number is wanted, as for soft bodies.
+        self.mu_s, self.mu_t = (_reach(support, axis, self.dimensions) for axis in range(2))
 
     @cached_property
     def projection(self) -> Callable[..., Any]:
@@ -183,6 +186,11 @@ class ConvexSet(FrictionSet):
         if self.dimensions == 3 and np.ndim(points) == 2 and np.shape(points)[1] == 2:
             raise InputError("a set in (s, t, tau) needs points of the shape (m, 3), not (m, 2)")
         return super().project(points, normal)
+
+
+def _reach(support: Callable[..., Any], axis: int, dimensions: int) -> float:
+    direction = np.eye(dimensions)[axis]
+    return max(0.0, float(getattr(support, "py_func", support)(*direction)[axis]))
 
 
 class Polygon(ConvexSet):
@@ -306,6 +314,26 @@ def friction_set(given: FrictionSet | str, **coefficients: float) -> FrictionSet
         raise InputError(
             f"friction set {given!r} takes {known or 'no coefficients'}, not {shown(coefficients)}"
         ) from None
+
+
+@dataclass(frozen=True)
+class FrictionMap:
+    """A compiled `project_friction` for sets of one's own beside the usual ones.
+
+    Attributes:
+        project: what takes its place in the kernels of contact solvers.
+        keep: whether their machine code may be kept on disk.
+    """
+
+    project: Callable[..., Any]
+    keep: bool
+
+
+def friction_map(sets: Sequence[FrictionSet]) -> tuple[FrictionMap | None, list[int]]:
+    """`combined` as contact problems take it; None where the usual one knows all sets."""
+    own = [item for item in sets if isinstance(item, ConvexSet)]
+    projection, kinds = combined(sets)
+    return (FrictionMap(projection, all(cacheable(item.mapping) for item in own)) if own else None), kinds
 
 
 def combined(sets: Sequence[FrictionSet]) -> tuple[Callable[..., Any], list[int]]:

@@ -14,7 +14,7 @@ from ..checks import LARGEST, as_numbers
 from . import rotation
 from .bodies import Bodies
 from .contacts import ContactPoints
-from .kernels.proximal import DISC
+from .kernels.proximal import DISC, SUPPORT
 from .problem import SPIN, ContactProblem, cross, frames_of
 
 BOUNCING = 0.05  # m/s: slower than that nothing bounces, so that what lies there lies still
@@ -61,10 +61,14 @@ def contact_problem(
     """
     pairs = contacts.bodies
     arms = contacts.points[:, None] - bodies.positions[pairs]
-    along, friction, kinds = _laws(bodies, turned, pairs, contacts.normals)
+    along, friction, kinds, turn = _laws(bodies, turned, pairs, contacts.normals)
+    normals = contacts.normals
+    if turn.any():  # the body whose set it is comes first
+        pairs, arms = np.where(turn[:, None], pairs[:, ::-1], pairs), np.where(turn[:, None, None], arms[:, ::-1], arms)
+        normals = np.where(turn[:, None], -normals, normals)
     problem = ContactProblem(
         pairs=np.ascontiguousarray(pairs, np.int32),
-        frames=frames_of(contacts.normals, along),
+        frames=frames_of(normals, along),
         arms=arms,
         b=np.zeros((len(pairs), 4)),
         friction=friction,
@@ -72,6 +76,7 @@ def contact_problem(
         kinds=kinds,
         inverse_mass=bodies.inverse_masses,
         inverse_inertia=bodies.inverse_inertias(turned),
+        own=bodies.laws[0] if bodies.sets else None,
     )
     if len(pairs):
         blocks = problem.blocks()
@@ -86,23 +91,26 @@ def contact_problem(
 
 def _laws(
     bodies: Bodies, turned: np.ndarray, pairs: np.ndarray, normals: np.ndarray
-) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray, np.ndarray]:
     """Directions (K, 3) of first tangents, or None for any; coefficients (K, 3); kinds of sets (K,).
 
-    A body's own set holds whatever touches it; of two the first one's.
+    A body's own set holds whatever touches it; of two the first one's. And which contacts (K,) are to be turned round:
+    a set of any shape is seen from outside of its body, so that this must be the first of the two.
     """
+    turn = np.zeros(len(pairs), bool)
     mean = np.sqrt(bodies.friction[pairs].prod(axis=1))
     friction, kinds = np.column_stack([mean, mean, SPIN * mean]), np.full(len(pairs), DISC, np.int64)
     if not bodies.sets:
-        return None, friction, kinds
+        return None, friction, kinds, turn
     along = np.eye(3)[np.argmin(np.abs(normals), axis=1)]
     for k in sorted(bodies.sets, reverse=True):
         which = np.flatnonzero((pairs == k).any(axis=1))
         law, grain = bodies.sets[k], turned[k] @ bodies.grains[k]
-        friction[which], kinds[which] = (law.mu_s, law.mu_t, law.spin), law.kind
+        friction[which], kinds[which] = (law.mu_s, law.mu_t, law.spin), bodies.laws[1][k]
+        turn[which] = (pairs[which, 1] == k) & (law.kind >= SUPPORT)
         flat = np.linalg.norm(cross(normals[which], grain), axis=1) > 1e-6 * np.linalg.norm(grain)
         along[which[flat]] = grain  # where the grain stands on end, any direction will do
-    return along, friction, kinds
+    return along, friction, kinds, turn
 
 
 def waiting(bodies: Bodies, contacts: ContactPoints) -> np.ndarray:

@@ -26,6 +26,10 @@ viscosity = 0.0
 itself = false
 [[collisions.colliders]]
 kind = "plane"
+[[bodies]]                           # rigid ones, here or in a file without any mesh; see scenes/bodies.py
+shape = "sphere"
+centre = [0, 2, 0]
+radius = 0.1
 [solver]
 name = "vivace"
 omega = 1.8
@@ -57,6 +61,7 @@ from ..mesh import Mesh
 from ..model.materials import MATERIALS, default_material
 from ..model.model import EARTH, Model, as_gravity
 from ..solvers import Budget, make_solver
+from .bodies import only_bodies, with_bodies
 from .collisions import with_collisions
 from .rigid_scene import RigidScene, seeded
 from .scene import SCENES, Scene, make_scene
@@ -65,7 +70,19 @@ from .tables import check_known, table_of
 NAMES = ("cloth", "noodle", "bar", "cube", "torus", "ball", "body", "rabbit")
 GENERATORS = {name: getattr(meshes, name) for name in NAMES}
 HIGHEST = 0.02
-TABLES = {"scene", "parameters", "mesh", "material", "pins", "world", "collisions", "solver", "budget", "tuned"}
+TABLES = {
+    "scene",
+    "parameters",
+    "mesh",
+    "material",
+    "pins",
+    "world",
+    "collisions",
+    "bodies",
+    "solver",
+    "budget",
+    "tuned",
+}
 PLACING = ("scale", "rotate", "translate")
 LOADING = frozenset(list(inspect.signature(meshes.load).parameters)[1:])
 MESH_OPTIONS = LOADING | {"sew"}
@@ -127,8 +144,11 @@ def _from_toml(path: Path) -> Scene | RigidScene:
     except (ValueError, RecursionError) as error:  # also a number of 5000 digits, and brackets 1000 deep
         raise InputError(f"{path} is not a valid TOML file: {error}") from error
     check_known(path, "the file", data, TABLES)
+    if "bodies" in data and "scene" not in data and "mesh" not in data:
+        alone = RigidScene(path.stem, only_bodies(path, data["bodies"]), settings={"description": data})
+        return _rigid(path, alone, data)
     if ("scene" in data) == ("mesh" in data):
-        raise InputError(f'{path} must have either a scene = "name" line or a [mesh] table')
+        raise InputError(f'{path} must have either a scene = "name" line or a [mesh] table, or [[bodies]] alone')
     if "scene" in data:
         for table in ("material", "pins"):
             if table in data:
@@ -136,6 +156,9 @@ def _from_toml(path: Path) -> Scene | RigidScene:
         name = check_name("scene", data["scene"], SCENES)
         made = make_scene(name, **table_of(path, data, "parameters"))
         if isinstance(made, RigidScene):
+            if "bodies" in data:
+                made = replace(made, bodies=[*made.bodies, *only_bodies(path, data["bodies"])])
+                made.settings["bodies"] = data["bodies"]
             return _rigid(path, made, data)
         scene = _in_world(path, made, table_of(path, data, "world"))
     else:
@@ -160,6 +183,10 @@ def _from_toml(path: Path) -> Scene | RigidScene:
         changes["model"] = with_collisions(path, scene.model, table_of(path, data, "collisions"))
         if "scene" in data:
             scene.settings["collisions"] = data["collisions"]
+    if "bodies" in data:
+        changes["model"] = with_bodies(path, changes.get("model", scene.model), data["bodies"])
+        if "scene" in data:
+            scene.settings["bodies"] = data["bodies"]
     scene.settings["file"] = path.name
     return replace(scene, **changes)
 
@@ -171,8 +198,9 @@ def _budget(path: Path, data: dict[str, Any]) -> Budget:
 
 
 def _rigid(path: Path, scene: RigidScene, data: dict[str, Any]) -> RigidScene:
-    """A named scene of rigid bodies in other circumstances."""
-    check_known(path, "a scene of rigid bodies", data, {"scene", "parameters", "world", "solver", "budget"})
+    """A scene of rigid bodies in the circumstances of a file."""
+    known = {"bodies", "world", "solver", "budget"} | ({"scene", "parameters"} if "scene" in data else set())
+    check_known(path, "a scene of rigid bodies", data, known)
     world = table_of(path, data, "world")
     check_known(path, "[world] of rigid bodies", world, {"gravity", "time_step", "substeps"})
     changes: dict[str, Any] = dict(world)
@@ -301,7 +329,7 @@ def _with_files(lines: list[str], rename: Callable[[str], str]) -> list[str]:
     for k, line in enumerate(lines):
         if line.lstrip().startswith("["):
             table = line.partition("#")[0].strip()
-        if table in ("[mesh]", "[[collisions.colliders]]") and line.partition("=")[0].strip() == "file":
+        if table in ("[mesh]", "[[collisions.colliders]]", "[[bodies]]") and line.partition("=")[0].strip() == "file":
             with suppress(tomllib.TOMLDecodeError):
                 old = str(tomllib.loads(line)["file"])
                 if rename(old) != os.path.normpath(old):
@@ -315,7 +343,7 @@ def _with_files(lines: list[str], rename: Callable[[str], str]) -> list[str]:
 def _files(lines: list[str]) -> list[str]:
     """The mesh files that a TOML file names."""
     data = tomllib.loads("\n".join(lines))
-    tables = [data.get("mesh", {}), *data.get("collisions", {}).get("colliders", [])]
+    tables = [data.get("mesh", {}), *data.get("collisions", {}).get("colliders", []), *data.get("bodies", [])]
     return [str(table["file"]) for table in tables if "file" in table]
 
 

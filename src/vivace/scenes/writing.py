@@ -73,7 +73,7 @@ def _source(scene: Scene | RigidScene) -> dict[str, Any]:
     known = scene.settings
     if "scene" in known:
         data: dict[str, Any] = {"scene": known["scene"], "parameters": dict(known["parameters"])}
-        for table in ("collisions", "world"):
+        for table in ("collisions", "bodies", "world"):
             if table in known:
                 data[table] = known[table]
         return data

@@ -2,7 +2,8 @@
 
 from .report import Report
 from .rigid_simulation import RigidReport, RigidSimulation
+from .rigid_state import RigidState
 from .simulation import Simulation
 from .state import State
 
-__all__ = ["Report", "RigidReport", "RigidSimulation", "Simulation", "State"]
+__all__ = ["Report", "RigidReport", "RigidSimulation", "RigidState", "Simulation", "State"]

@@ -214,3 +214,11 @@ def as_rows(points: np.ndarray) -> np.ndarray:
 def as_points(rows: np.ndarray) -> np.ndarray:
     """Rows of four as (n, 3) in float64."""
     return rows[:, :3].astype(np.float64)
+
+
+def between(first: np.ndarray, last: np.ndarray, part: int, parts: int) -> np.ndarray:
+    """Targets after so many of the equal parts of a frame, in the arithmetic of `kernels.motion.aim`."""
+    if part == parts:
+        return last
+    old = first.astype(np.float32)
+    return old + np.float32(part) / np.float32(parts) * (last.astype(np.float32) - old)

@@ -202,3 +202,12 @@ class StageClock:
     def stages(self) -> MappingProxyType[str, float]:
         """Milliseconds of each stage so far, in order."""
         return MappingProxyType(self._stages)
+
+
+def milliseconds(parts: list[dict[str, int]]) -> dict[str, float]:
+    """Milliseconds by phase, of all parts of a step, the longest first."""
+    total: dict[str, int] = {}
+    for part in parts:
+        for label, ns in part.items():
+            total[label] = total.get(label, 0) + ns
+    return {label: total[label] / 1e6 for label in sorted(total, key=lambda label: -total[label])}

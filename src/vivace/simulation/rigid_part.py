@@ -27,11 +27,13 @@ from ..collisions.contacts import ContactForces
 from ..collisions.moving import Poses, Pushes
 from ..collisions.settings import Collisions
 from ..errors import InputError
+from ..model import Model
 from ..rigid import rotation
 from ..rigid.bodies import Body
 from ..rigid.contacts import ContactPoints
 from ..rigid.geometry import mass_properties
 from ..rigid.kernels.springs import add_springs
+from .attached import Attached
 from .report import BodiesReport
 from .rigid_simulation import BegunSubstep, RigidSimulation, SolvedSubstep
 
@@ -66,6 +68,8 @@ class RigidPart:
         self._renewed = np.zeros((count, 6))  # what these forces would become
         self._moved = np.zeros((count, 6))  # with what velocities bodies moved then
         self._owed = np.zeros((count, 6))  # momentum that bodies have not been given yet
+        self.attached: Attached | None = None
+        self._pressed = self._forces, self._springs  # those of contacts alone
         self._begun: BegunSubstep
         self._found: SolvedSubstep
         self._shown, self._apart = np.zeros((count, 6)), np.zeros((count, 6))
@@ -136,6 +140,7 @@ class RigidPart:
         own = {name: getattr(bodies, name) for name in MOVING} | {name: getattr(self, f"_{name}") for name in CARRIED}
         own |= {f"contacts.{name}": array for name, array in vars(contacts).items()}
         own |= {"impulses": self.rigid.impulses, "time": np.array(self.rigid.time), "loads": self.rigid.forces}
+        own |= {} if self.attached is None else {"attached": self.attached.forces}
         return {f"bodies.{name}": np.array(array) for name, array in own.items()}
 
     def recall(self, memory: dict[str, np.ndarray]) -> None:
@@ -144,6 +149,11 @@ class RigidPart:
         count = len(self.rigid.bodies)
         if own.get("positions", np.zeros((0, 3))).shape != (count, 3):
             raise InputError(f"the state has no poses of the {count} rigid bodies and colliders of this simulation")
+        held = np.zeros((0, 3)) if self.attached is None else self.attached.forces
+        if own.get("attached", np.zeros((0, 3))).shape != held.shape:
+            raise InputError(f"the state has no forces of the {len(held)} vertices attached to rigid bodies")
+        if self.attached is not None:
+            self.attached.forces = own["attached"].copy()
         for name in MOVING:
             getattr(self.rigid.bodies, name)[:] = own[name]
         for name in CARRIED:
@@ -152,17 +162,34 @@ class RigidPart:
         self.rigid.contacts, self.rigid.impulses = ContactPoints(**parts), own["impulses"].copy()
         self.rigid.time, self.rigid.forces = float(own["time"]), own["loads"].copy()
 
+    def attach(self, model: Model, h: float) -> None:
+        """Hold what the model attaches to bodies, in substeps of h seconds."""
+        if not model.attachments:
+            self.attached = None
+            return
+        if self.attached is None or self.attached.made_of is not model.attachments:
+            self.attached = Attached(model)
+        self.attached.fit(model, h)
+
     # --- a substep --------------------------------------------------------------------------------------------------
 
     def may_give_way(self, touched: np.ndarray) -> bool:
-        """Whether contacts with these, (c,) numbers of colliders and bodies, may push a body that is free."""
-        return bool(self.rigid.bodies.movable[touched].any())
+        """Whether soft bodies may push or pull a free one; `touched`: (c,) numbers of what they touch."""
+        held = self.attached is not None and bool(self.attached.free.any())
+        return held or bool(self.rigid.bodies.movable[touched].any())
 
-    def begin(self, h: float) -> tuple[Poses, Poses]:
-        """Where bodies are, and where they will probably be: as if the soft bodies went on as they did."""
+    def begin(self, h: float, expected: np.ndarray) -> tuple[Poses, Poses]:
+        """Where bodies are, and where they will probably be: as if the soft bodies went on as they did.
+
+        `expected`: (n, 4) where vertices would be then.
+        """
         self._begun = self.rigid.begin_substep(h)
         self._inertia = self._inertias()
         before = self._poses(self.rigid.bodies.positions, self._begun.turned)
+        if self.attached is not None:
+            self._shown = self._moved
+            pulls = self.attached.pulls(self.after(), expected)
+            self._add(pulls, pulls.renewed, pulls.stiffness, self._forces)
         self._answer(self._forces, self._moved, None)
         self._forces, self._springs = np.zeros_like(self._forces), np.zeros_like(self._springs)
         return before, self.after()
@@ -174,21 +201,31 @@ class RigidPart:
         matrices = rotation.matrices(rotation.normalised(turned))
         return self._poses(bodies.positions + h * self._shown[:, :3], matrices)
 
-    def feel(self, forces: ContactForces) -> bool:
-        """Take the forces of the soft bodies' contacts; whether some act on a body that is free."""
-        bodies = self.rigid.bodies
+    def feel(self, forces: ContactForces | None, positions: np.ndarray) -> bool:
+        """Take the forces of the soft bodies' contacts and attachments; whether some act on a body that is free."""
         self._forces[:], self._renewed[:], self._springs[:] = 0.0, 0.0, 0.0
-        which = (forces.ids & ((1 << 31) - 1)).astype(np.int64)
+        felt = False if forces is None else self._take(forces)
+        self._pressed = self._forces.copy(), self._springs.copy()
+        if self.attached is not None:
+            felt |= self._take(self.attached.pull(positions))
+        return felt
+
+    def _take(self, forces: ContactForces) -> bool:
+        """Add forces to those that bodies feel; whether some act on a body that is free."""
+        self._add(forces, forces.forces, np.zeros_like(forces.stiffness), self._forces)
+        return self._add(forces, forces.renewed, forces.stiffness, self._renewed)
+
+    def _add(self, of: ContactForces, forces: np.ndarray, stiffness: np.ndarray, total: np.ndarray) -> bool:
+        bodies = self.rigid.bodies
+        which = (of.ids & ((1 << 31) - 1)).astype(np.int64)
         mine = (which >= self.first) & bodies.movable[which]
         if not mine.any():
             return False
         which = which[mine]
         centres = bodies.positions[which] + self._begun.h * self._shown[which, :3]
-        normals = forces.normals[mine]
-        arms = forces.points[mine] - self._thickness * normals - centres
-        w, grip = forces.stiffness[mine], forces.grip[mine]
-        add_springs(which, arms, normals, -forces.forces[mine], np.zeros(len(w)), grip, self._forces, self._springs)
-        add_springs(which, arms, normals, -forces.renewed[mine], w, grip, self._renewed, self._springs)
+        normals = of.normals[mine]
+        arms = of.points[mine] - self._thickness * normals - centres
+        add_springs(which, arms, normals, -forces[mine], stiffness[mine], of.grip[mine], total, self._springs)
         return True
 
     def forget_some(self, before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -221,6 +258,8 @@ class RigidPart:
         what it has given to them is taken from the bodies.
         """
         begun, found = self._begun, self._found
+        if self.attached is not None and not self.attached.free.any():  # others have been asked in every turn
+            self.attached.pull(positions)
         if pushes is not None:
             pushes = pushes.selected(self.rigid.bodies.movable[pushes.colliders + self.first])
         if pushes is not None and len(pushes.vertices):
@@ -236,6 +275,7 @@ class RigidPart:
         should = begun.h * self._forces + found.problem.momenta(found.solution.impulses)
         self._owed = self._bounded(np.where(movable[:, None], self._owed + should - given, 0.0))
         self._moved = found.velocities
+        self._forces, self._springs = self._pressed  # what is attached is asked again
         self.rigid.end_substep(begun, found, self._shown, begun.h)
         self.rigid.time += begun.h
 

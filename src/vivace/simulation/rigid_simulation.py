@@ -17,10 +17,12 @@ from ..rigid.bodies import Bodies, Body
 from ..rigid.contacts import ContactPoints
 from ..rigid.detection import BodyDetector
 from ..rigid.grabs import BodyGrabs
+from ..rigid.kernels.proximal import DISC, SUPPORT
 from ..rigid.problem import ContactProblem
 from ..rigid.stepping import contact_problem, follow_paths, free_velocities, move, waiting
 from ..solvers import Budget, as_budget
 from ..solvers.rigid import ContactSolver, Solution, make_contact_solver
+from .rigid_state import RigidState
 
 EARTH = (0.0, -9.81, 0.0)
 APART = 0.2  # share of an overlap that is removed in a substep
@@ -164,6 +166,34 @@ class RigidSimulation:
     def _moving(self) -> tuple[np.ndarray, ...]:
         bodies = self.bodies
         return bodies.positions, bodies.orientations, bodies.velocities, bodies.spins
+
+    @property
+    def state(self) -> RigidState:
+        """All that is carried from step to step: a copy; assign one to go on from there, bit for bit.
+
+        Of a simulation of the same bodies. Another solver, budget or time step may go on with it, too, but then not
+        with the same bits.
+        """
+        bodies, grabs = self.bodies, self._grabs
+        made = RigidState(
+            bodies.positions, bodies.orientations, bodies.velocities, bodies.spins, self.forces, self.gravity,
+            self.impulses, vars(self.contacts), grabs.rows(), grabs.given, self.time, self.frames,
+        )  # fmt: skip
+        return made.copy()
+
+    @state.setter
+    def state(self, value: RigidState) -> None:
+        if not isinstance(value, RigidState):
+            raise InputError(f"a simulation of rigid bodies goes on with a RigidState, not {shown(value)}")
+        value.check(len(self.bodies), self.bodies.movable)
+        own = value.copy()
+        new = own.positions, own.orientations, own.velocities, own.spins
+        for part, given in zip(self._moving(), new, strict=True):
+            part[:] = given
+        self.forces, self.gravity, self.impulses = own.forces, own.gravity, own.impulses
+        self.contacts = ContactPoints(**own.contacts)
+        self._grabs.recall(own.grabs, own.given)
+        self.time, self.frames = own.time, own.frames
 
     def reset(self) -> None:
         """All bodies back to where and as fast as they were at first; nothing is held, and time begins anew."""
@@ -333,9 +363,10 @@ class RigidSimulation:
         speed = np.einsum("ksf,ksf->k", blocks[:, :, 0], new[problem.pairs])
         gaps = contacts.gaps + h * speed  # at the end of the substep
         wanted = np.where(gaps < -SLOP, APART * (gaps + SLOP), np.maximum(gaps, 0.0)) / h
+        smooth = np.where(problem.kinds >= SUPPORT, DISC, problem.kinds)  # sets of one's own know no coefficients
         pushing = ContactProblem(
             problem.pairs, problem.frames, problem.arms, np.column_stack([wanted, np.zeros((len(gaps), 3))]),
-            np.zeros_like(problem.friction), problem.radii, problem.kinds, problem.inverse_mass,
+            np.zeros_like(problem.friction), problem.radii, smooth, problem.inverse_mass,
             problem.inverse_inertia, problem.held, problem.held_inverse,
         )  # fmt: skip
         pushed = self.solver.solve(pushing, PUSHES, threads=self.threads)

@@ -25,15 +25,17 @@ from ..backends.cpu.executor import check_threads, phase_times
 from ..checks import check_name, check_seed, check_time_step
 from ..collisions.contacts import NONE, Contacts
 from ..collisions.detector import Detector
+from ..collisions.moving import Poses
 from ..energy.system import Frame, System
 from ..errors import InputError
 from ..model import Model
 from ..solvers import Budget, Deadline, Outcome, Solver, as_budget, make_solver
 from ..solvers.base import SubstepsPlan
+from .attached import fitted, untouched
 from .controls import Controls, check_substeps
 from .grabs import Grabs
-from .motion import FORMS, GUESSES, INTEGRATORS, Motion
-from .report import Report, StageClock
+from .motion import FORMS, GUESSES, INTEGRATORS, Motion, between
+from .report import Report, StageClock, milliseconds
 from .rigid_part import RigidPart
 
 TURNS, LEAST_TURNS = 8, 4  # between soft and rigid bodies that touch, in a substep; where there is little time
@@ -128,7 +130,7 @@ class Simulation(Controls):
         if together is not None:
             parts.append(together)
         for k in range(0 if parts else self._substeps):
-            self._aim(_between(first, last, k + 1, self._substeps))
+            self._aim(between(first, last, k + 1, self._substeps))
             parts.append(self._substep(clock, budget, k))
         self._last_targets = self.model.pinned, last.copy()
         self.frames += 1
@@ -142,6 +144,8 @@ class Simulation(Controls):
             clock.restart_budget()  # a new solver's set-up is not part of a frame's budget
         clock.end("colour")
 
+        self._begin_bodies()
+        clock.end("collide")
         self._predict()
         clock.end("predict")
 
@@ -166,12 +170,26 @@ class Simulation(Controls):
         return _Part(outcome, contacts, corrected, frame, phases)
 
     def _find_contacts(self) -> Contacts:
-        """What everything touches on its way; rigid bodies go where they are expected to."""
+        """What everything touches on its way."""
         if self._detector is None:
             return NONE
-        if self.bodies is not None and self._detector.moving is not None:
-            self._detector.moving.place(*self.bodies.begin(self._length))
         return self._detector.find(self._motion.q, self._motion.start, self.threads)
+
+    def _begin_bodies(self) -> None:
+        """Rigid bodies go where they are expected to."""
+        if self.bodies is not None and self._detector is not None:
+            motion = self._motion
+            ahead = motion.q + motion.v * np.float32(self._length / motion.per_velocity)
+            before, after = self.bodies.begin(self._length, ahead)
+            self._detector.place(before, self._carried(after))
+
+    def _carried(self, after: Poses) -> Poses:
+        """What is attached to rigid bodies goes where these end."""
+        if self.bodies is not None and self.bodies.attached is not None:
+            self._aim(self.bodies.attached.follow(after, self._aimed))
+            self._grabs.targets[self.bodies.attached.rows] = self.bodies.attached.places
+            self._predict()
+        return after
 
     def _solve(
         self, clock: StageClock, budget: Budget, k: int, contacts: Contacts
@@ -203,12 +221,11 @@ class Simulation(Controls):
                     outcomes[-1] = solver.solve(motion.start, motion.constant, motion.new, deadline)
             spent.append(phases)
             clock.end("solve")
-            if pushed and self._feel() and turn + 1 < turns:
-                assert self.bodies is not None
-                assert self._detector is not None
-                contacts = self._detector.follow(contacts, self.bodies.answer())
-                start = at = motion.new.copy()
-            if pushed:
+            if pushed and self.bodies is not None and self._detector is not None:
+                felt = self.bodies.feel(solver.contact_forces(), motion.new)
+                if felt and turn + 1 < turns:
+                    contacts = self._detector.follow(contacts, self._carried(self.bodies.answer()))
+                    start = at = motion.new.copy()
                 clock.end("bodies")
         if pushed and self.bodies is not None:
             self._turn_ns = (time.perf_counter_ns() - began) // turns
@@ -226,11 +243,6 @@ class Simulation(Controls):
         if budget.ms is None or not self._turn_ns:
             return most
         return min(most, max(LEAST_TURNS, int(1e6 * budget.ms / (self._substeps * self._turn_ns))))
-
-    def _feel(self) -> bool:
-        """Tell rigid bodies what presses on them; whether something does."""
-        forces = self.solver.contact_forces()
-        return forces is not None and self.bodies is not None and self.bodies.feel(forces)
 
     def _predict(self) -> None:
         self._motion.snap_pins(self.solver.snaps_pins)
@@ -286,7 +298,7 @@ class Simulation(Controls):
             contacts,
             substeps=self._substeps,
             budget_ms=budget.ms,
-            phases=_added([part.phases for part in parts]),
+            phases=milliseconds([part.phases for part in parts]),
             bodies=None if self.bodies is None else self.bodies.report(),
         )
 
@@ -328,7 +340,7 @@ class Simulation(Controls):
         self._substeps = self._wanted_substeps(model)
         motion = self._motion
         reach = 1.0 if motion.bdf2 is None else motion.bdf2.reach
-        system = System(model, reach * self._length, like=before)
+        system = System(fitted(model, self._length), reach * self._length, like=before)
         motion.target[:] = 0.0
         self.system, self._model = system, model
         if before is not None and system.shares_structure(before):  # pins alone: within a frame
@@ -343,12 +355,16 @@ class Simulation(Controls):
         elif (
             self._detector is None
             or self._detector.settings is not model.collisions
-            or (before is not None and before.model.masses is not model.masses)
+            or before is None
+            or before.model.masses is not model.masses
+            or before.model.attachments is not model.attachments
         ):
-            self._detector = Detector(model.mesh, model.collisions, model.masses)
+            self._detector = Detector(model.mesh, model.collisions, model.masses, untouched(model))
             if self.bodies is None or not self.bodies.are(model.collisions):
                 some = bool(model.collisions.bodies)
                 self.bodies = RigidPart(model.collisions, self._gravity, self.threads) if some else None
+        if self.bodies is not None:
+            self.bodies.attach(model, self._length)
 
     def _keep_apart(self, contacts: Contacts) -> int:
         """Nothing has passed through anything when the step ends, however short the solver's time was."""
@@ -381,20 +397,3 @@ class _Part:
     corrected: int
     frame: Callable[[], Frame] | None
     phases: dict[str, int]  # nanoseconds of the solve by phase
-
-
-def _added(parts: list[dict[str, int]]) -> dict[str, float]:
-    """Milliseconds by phase, of all parts of a step, the longest first."""
-    total: dict[str, int] = {}
-    for part in parts:
-        for label, ns in part.items():
-            total[label] = total.get(label, 0) + ns
-    return {label: total[label] / 1e6 for label in sorted(total, key=lambda label: -total[label])}
-
-
-def _between(first: np.ndarray, last: np.ndarray, part: int, parts: int) -> np.ndarray:
-    """Targets after so many of the equal parts of a frame, in the arithmetic of `kernels.motion.aim`."""
-    if part == parts:
-        return last
-    old = first.astype(np.float32)
-    return old + np.float32(part) / np.float32(parts) * (last.astype(np.float32) - old)

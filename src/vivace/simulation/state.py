@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +26,8 @@ from ..files import replacing
 FORMAT = 1  # of the files
 VECTORS = ("positions", "velocities", "forces", "gravity", "wind", "targets", "homes", "last_targets")
 WHOLE = ("pinned", "grabbed", "last_pinned")
+PLAIN = ("seconds", "frames", "form", "integrator", "solver")
+Made = TypeVar("Made")
 
 
 @dataclass(eq=False)
@@ -80,32 +84,45 @@ class State:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a .npz file that `load` reads; whole, or not at all."""
-        from .._version import __version__
-
-        path = Path(path)
-        if path.suffix != ".npz":
-            raise InputError(f"a state is written to a .npz file, not {path.name!r}")
-        plain = {name: getattr(self, name) for name in ("seconds", "frames", "form", "integrator", "solver")}
-        about = json.dumps({"format": FORMAT, "vivace": __version__, **plain})
         arrays = {name: getattr(self, name) for name in (*VECTORS, *WHOLE)}
         arrays |= {f"memory.{name}": array for name, array in self.memory.items()}
-        with replacing(path) as temporary, Path(temporary).open("wb") as file:
-            np.savez(file, about=np.array(about), **arrays)
-        return path
+        return write_arrays(path, {name: getattr(self, name) for name in PLAIN}, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> State:
         """Read what `save` has written."""
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            about = json.loads(str(arrays.pop("about")))
-            if about["format"] != FORMAT:
-                raise FileError(f"cannot read {path}: its format is {about['format']}, and this version reads {FORMAT}")
+
+        def made(about: dict[str, Any], arrays: dict[str, Any]) -> State:
             memory = {name[7:]: array for name, array in arrays.items() if name.startswith("memory.")}
-            plain = {name: about[name] for name in ("seconds", "frames", "form", "integrator", "solver")}
+            plain = {name: about[name] for name in PLAIN}
             return cls(**{name: arrays[name] for name in (*VECTORS, *WHOLE)}, **plain, memory=memory)
-        except FileNotFoundError:
-            raise FileError(f"cannot read {path}: there is no such file") from None
-        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
-            raise FileError(f"cannot read {path}: it is no state of a simulation, or truncated ({error})") from None
+
+        return read_arrays(path, made)
+
+
+def write_arrays(path: str | PathLike[str], about: dict[str, Any], arrays: dict[str, Any]) -> Path:
+    """Write a state: its arrays, and numbers and words about it."""
+    from .._version import __version__
+
+    path = Path(path)
+    if path.suffix != ".npz":
+        raise InputError(f"a state is written to a .npz file, not {path.name!r}")
+    text = json.dumps({"format": FORMAT, "vivace": __version__, **about})
+    with replacing(path) as temporary, Path(temporary).open("wb") as file:
+        np.savez(file, about=np.array(text), **arrays)
+    return path
+
+
+def read_arrays(path: str | PathLike[str], make: Callable[[dict[str, Any], dict[str, Any]], Made]) -> Made:
+    """Read what `write_arrays` has written, and make a state of it."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(str(arrays.pop("about")))
+        if about["format"] != FORMAT:
+            raise FileError(f"cannot read {path}: its format is {about['format']}, and this version reads {FORMAT}")
+        return make(about, arrays)
+    except FileNotFoundError:
+        raise FileError(f"cannot read {path}: there is no such file") from None
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise FileError(f"cannot read {path}: it is no state of a simulation, or truncated ({error})") from None

@@ -18,6 +18,7 @@ from ...registry import Registry
 from ...rigid.problem import UNKNOWNS, ContactProblem
 from ..base import parse_solver
 from .kernels import factorised as kernels
+from .kernels.friction import with_friction
 from .rates import rates_of
 from .schemes import SCHEMES, Scheme, body_rows, contact_rows, contacts_of_bodies, scheme_for
 
@@ -198,5 +199,6 @@ def quality(problem: ContactProblem, impulses: np.ndarray, rate: float = QUALITY
     chunks = np.append(np.arange(0, problem.contacts, CHUNK), problem.contacts).astype(np.int32)
     out = np.zeros(len(chunks) - 1)
     measured = {"starts": chunks, "rows": rows, "pairs": pairs.ravel(), "impulses": flat, "w": w, "out": out}
-    Plan([Phase(kernels.gather, gathered, 0, problem.bodies), Phase(kernels.measure, measured, 0, len(out))], 1).run()
+    measure = with_friction(kernels.measure, problem.own)
+    Plan([Phase(kernels.gather, gathered, 0, problem.bodies), Phase(measure, measured, 0, len(out))], 1).run()
     return float(out.sum())

@@ -87,7 +87,10 @@ class NaiveParallel(ContactSolver):
         """All parts, then what they found together."""
         assert isinstance(scheme, Factorised)
         arrays, parts = self.local_arrays(scheme)
-        return [Phase(kernels.sweep_parts, arrays, 0, parts, chunks=parts), scheme.add_changes(0, scheme.contacts)]
+        return [
+            Phase(scheme.of_friction(kernels.sweep_parts), arrays, 0, parts, chunks=parts),
+            scheme.add_changes(0, scheme.contacts),
+        ]
 
     def local_arrays(self, scheme: Factorised) -> tuple[dict[str, np.ndarray], int]:
         """Bodies of each part one after the other, and contacts by these numbers; how many parts there are."""
@@ -125,7 +128,8 @@ class MessagePassing(NaiveParallel):
         """Workers sweep over their parts when they are told to go on; the accumulator adds up, judges, and tells."""
         assert isinstance(scheme, Factorised)
         arrays, parts = self.local_arrays(scheme)
-        sweeps = [Plan([Phase(kernels.sweep_parts, arrays, p, p + 1, serial=True)], 1) for p in range(parts)]
+        sweep = scheme.of_friction(kernels.sweep_parts)
+        sweeps = [Plan([Phase(sweep, arrays, p, p + 1, serial=True)], 1) for p in range(parts)]
         ending = Plan([scheme.add_changes(0, scheme.contacts), scheme.judge()], 1, scheme.monitor)
         workers = min(threads, parts)
         return lambda iterations, deadline_ns: self._talk(scheme, sweeps, ending, workers, iterations, deadline_ns)

@@ -11,7 +11,7 @@ import scipy.sparse.linalg as spl
 
 from ...checks import is_number, shown
 from ...errors import InputError
-from ...rigid.kernels.proximal import COUPLED
+from ...rigid.kernels.proximal import COUPLED, SUPPORT
 from ...rigid.problem import UNKNOWNS, ContactProblem
 
 STRATEGIES = ("local", "global")
@@ -26,7 +26,8 @@ def rates_of(problem: ContactProblem, strategy: str | float, omega: float = 1.0)
     if strategy == "local":
         diagonal = problem.diagonal()
         found = np.column_stack([diagonal[:, 0], diagonal[:, 1:3].max(axis=1), diagonal[:, 3]])
-        coupled = problem.kinds == COUPLED  # sliding and spin share a set, so they need one r, too
+        # Sliding and spin share a set, or may do so in one of somebody's own: then they need one r, too.
+        coupled = (problem.kinds == COUPLED) | (problem.kinds >= SUPPORT)
         found[coupled, 1:] = found[coupled, 1:].max(axis=1, keepdims=True)
         out: np.ndarray = np.divide(omega, found, out=np.zeros_like(found), where=found > 0)
         return out

@@ -14,11 +14,12 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ...backends.cpu.arguments import Phase
+from ...backends.cpu.arguments import Phase, phase_kernel
 from ...backends.cpu.executor import VALUE, Plan
 from ...errors import InputError
 from ...rigid.problem import UNKNOWNS, ContactProblem
 from .kernels import factorised as kernels
+from .kernels.friction import with_friction
 from .kernels.judge import FACTOR, GROWTH, KEPT, LAST, RECORD, SMALLEST, TRIES, judge_factorised, judge_matrix, judge_t
 from .kernels.matrix import copy, naive, t_scheme
 
@@ -44,6 +45,10 @@ class Scheme(ABC):
         self.residuals = np.zeros(iterations)
         self.record[[LAST, SMALLEST, TRIES, GROWTH, FACTOR, KEPT]] = np.inf, np.inf, tries, growth, factor, 0
         self.monitor[:] = np.inf, tolerance
+
+    def of_friction(self, kernel: phase_kernel) -> phase_kernel:
+        """A kernel that visits contacts, with the friction sets of the problem."""
+        return with_friction(kernel, self.problem.own)
 
     @abstractmethod
     def gauss_seidel(self, begin: int, end: int, *, serial: bool = False) -> list[Phase]:
@@ -142,15 +147,17 @@ class Factorised(Scheme):
 
     def gauss_seidel(self, begin: int, end: int, *, serial: bool = False) -> list[Phase]:
         """One after the other, or at the same time where that is the same."""
-        return [Phase(kernels.sweep, self.arrays, begin, end, serial=serial)]
+        return [Phase(self.of_friction(kernels.sweep), self.arrays, begin, end, serial=serial)]
 
     def sets(self, begin: int, end: int, starts: np.ndarray, inside: np.ndarray, *, serial: bool = False) -> Phase:
         """Gauss-Seidel over contact sets [begin, end)."""
-        return Phase(kernels.sweep_sets, {**self.arrays, "starts": starts, "inside": inside}, begin, end, serial=serial)
+        arrays = {**self.arrays, "starts": starts, "inside": inside}
+        return Phase(self.of_friction(kernels.sweep_sets), arrays, begin, end, serial=serial)
 
     def jacobi(self, begin: int, end: int) -> list[Phase]:
         """All from the same velocities."""
-        return [Phase(kernels.relax, kernels.relax.select(self.arrays), begin, end), self.add_changes(begin, end)]
+        relax = self.of_friction(kernels.relax)
+        return [Phase(relax, relax.select(self.arrays), begin, end), self.add_changes(begin, end)]
 
     def add_changes(self, begin: int, end: int) -> Phase:
         """Bring w up to date with what [begin, end) changed: all of it anew if these are all contacts.
@@ -203,13 +210,14 @@ class _Matrix(Scheme):
     def gauss_seidel(self, begin: int, end: int, *, serial: bool = False) -> list[Phase]:
         """One after the other, or at the same time where that is the same."""
         arrays = {**self.shared, **self.own, "read": self.impulses, "out": self.impulses}
-        return [Phase(self.kernel, arrays, begin, end, serial=serial)]
+        return [Phase(self.of_friction(self.kernel), arrays, begin, end, serial=serial)]
 
     def jacobi(self, begin: int, end: int) -> list[Phase]:
         """All from the same velocities."""
         arrays = {**self.shared, **self.own, "read": self.impulses, "out": self.new}
         back = {"from_array": self.new, "to_array": self.impulses}
-        return [Phase(self.kernel, arrays, begin, end), Phase(copy, back, UNKNOWNS * begin, UNKNOWNS * end)]
+        visit = Phase(self.of_friction(self.kernel), arrays, begin, end)
+        return [visit, Phase(copy, back, UNKNOWNS * begin, UNKNOWNS * end)]
 
 
 class Naive(_Matrix):
