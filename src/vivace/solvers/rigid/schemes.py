@@ -19,6 +19,7 @@ from ...backends.cpu.executor import VALUE, Plan
 from ...errors import InputError
 from ...rigid.problem import UNKNOWNS, ContactProblem
 from .kernels import factorised as kernels
+from .kernels import ordering
 from .kernels.judge import FACTOR, GROWTH, KEPT, LAST, RECORD, SMALLEST, TRIES, judge_factorised, judge_matrix, judge_t
 from .kernels.matrix import copy, naive, t_scheme
 
@@ -83,12 +84,8 @@ class Scheme(ABC):
 def contact_rows(problem: ContactProblem, order: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """The rows that `kernels.factorised` reads, one contact after the other."""
     out = np.empty((problem.contacts, kernels.ROW))
-    out[:, :6] = problem.frames[order, :2].reshape(-1, 6)
-    out[:, 6:12] = problem.arms[order].reshape(-1, 6)
-    out[:, 12:16] = problem.b[order]
-    out[:, 16:19] = rates[order]
-    out[:, 19:22] = problem.friction[order]
-    out[:, 22], out[:, 23] = problem.radii[order], problem.kinds[order]
+    parts = (problem.frames, problem.arms, problem.b, rates, problem.friction, problem.radii, problem.kinds)
+    ordering.fill_rows(order, *parts, out)
     return out.ravel()
 
 
@@ -117,9 +114,8 @@ def own_matrices(rows: np.ndarray, shared: np.ndarray) -> np.ndarray:
 
 def contacts_of_bodies(pairs: np.ndarray, bodies: int) -> tuple[np.ndarray, np.ndarray]:
     """Row pointers, and 2 k + side of the contacts that touch each body, in order."""
-    flat = pairs.ravel()
-    touching = np.argsort(flat, kind="stable").astype(np.int32)
-    return np.concatenate([[0], np.cumsum(np.bincount(flat, minlength=bodies))]).astype(np.int32), touching
+    found: tuple[np.ndarray, np.ndarray] = ordering.touching(pairs, bodies)
+    return found
 
 
 class Factorised(Scheme):

@@ -14,6 +14,7 @@ from ...colouring import COLOURINGS, Colouring, balanced_constraints, colour_con
 from ...errors import InputError
 from ...rigid.problem import ContactProblem
 from .base import CONTACT_SOLVERS, ContactSolver
+from .kernels import ordering
 from .kernels.set_rates import bound_rates
 from .schemes import Factorised, Scheme
 
@@ -100,9 +101,9 @@ class ColouredGaussSeidel(ContactSolver):
         if self.unsafe:
             number = np.where(small, (~small).sum(), np.cumsum(~small) - 1)
             colours = number[colours]
-        order = np.argsort(colours, kind="stable")
-        self.colours = np.bincount(colours)
-        return order, np.concatenate([[0], np.cumsum(self.colours)])
+        order, starts = ordering.sorted_by(colours, int(number.max(initial=-1)) + 1)
+        self.colours = np.diff(starts)
+        return order, starts
 
     def iteration(self, scheme: Scheme) -> list[Phase]:
         """The phases of one iteration."""
@@ -142,6 +143,11 @@ class ContactSets(ColouredGaussSeidel):
 
     def arrange(self, problem: ContactProblem) -> np.ndarray:
         """Contacts colour by colour."""
+        sets, starts = ordering.runs(problem.pairs)
+        if len(starts):
+            order, self._pointers = self._merge(self.coloured(problem, sets))
+            visit, self._starts = ordering.members(order, starts)
+            return np.asarray(visit)
         pairs = np.sort(problem.pairs, axis=1)
         sets, which = np.unique(pairs, axis=0, return_inverse=True)
         which = which.reshape(-1)
