@@ -172,7 +172,9 @@ def main() -> None:
     parser.add_argument("--spacing", type=float, default=2.04, help="of neighbours at first, in that (default 2.04)")
     parser.add_argument("--friction", type=float, default=0.4)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--every", type=int, default=2, help="steps from one picture of the film to the next (default 2)")
+    parser.add_argument(
+        "--every", type=int, default=2, help="steps from one picture of the film to the next (default 2)"
+    )
     parser.add_argument("--film", default="pile.mp4", help="its name: .mp4 or .gif (default pile.mp4)")
     parser.add_argument("--resume", type=Path, default=None, help="checkpoint to go on from")
     parser.add_argument("--out", type=Path, default=Path("ball-pile"))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from .backdrop import reduce
+from .backdrop import enlarge, reduce
 from .backends import DEFAULT_SIZE, Look, Size
 from .camera import Camera
 from .kernels.balls import draw_balls
@@ -44,6 +44,6 @@ def picture_of_balls(
     parts: list[NDArray[Any]] = [np.ascontiguousarray(array[good]) for array in (pixels, depths, sizes, rgb, lit)]
     draw_balls(parts[0], parts[1], parts[2], float(focal), parts[3], parts[4], picture, nearest, normals)
     covered = np.isfinite(nearest)
-    sheet = Look().background((width, height))[::-1].copy()
+    sheet = enlarge(Look().background(size), samples)[::-1].copy()
     sheet[covered] = (255 * shade(picture[covered], normals[covered]) + 0.5).astype(np.uint8)
     return reduce(sheet[::-1], samples)

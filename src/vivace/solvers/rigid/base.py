@@ -152,6 +152,7 @@ class ContactSolver(ABC):
         order = self.arranged(problem)
         scheme = cls(problem, order, rates_of(problem, self.r, self.omega), start)
         scheme.expect(iterations, tolerance, TRIES, self.growth, self.factor)
+        scheme.threads = threads
         run = self.planned(scheme, threads)
         ready = time.perf_counter()
         made = run(iterations, deadline_ns)

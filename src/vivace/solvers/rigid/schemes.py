@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ...backends.cpu.arguments import Phase
-from ...backends.cpu.executor import VALUE, Plan
+from ...backends.cpu.executor import VALUE, run_once
 from ...errors import InputError
 from ...rigid.problem import UNKNOWNS, ContactProblem
 from .kernels import factorised as kernels
@@ -33,6 +33,7 @@ class Scheme(ABC):
     def __init__(self, problem: ContactProblem, order: np.ndarray, rates: np.ndarray, start: np.ndarray | None):
         """`rates`: (K, 3), r-factors of normal, tangents and spin, in the problem's order as all its arrays are."""
         self.problem, self.order, self.contacts = problem, order, problem.contacts
+        self.threads = 1  # for what is done before the first iteration; a solver says how many there are
         self.impulses = np.zeros(UNKNOWNS * self.contacts)
         if start is not None:
             self.impulses[:] = start[order].ravel()
@@ -130,7 +131,7 @@ class Factorised(Scheme):
         self.arrays = {"rows": rows, "pairs": self.pairs.ravel(), "bodies": bodies, "w": self.w}
         self.arrays |= {"impulses": self.impulses, "previous": self.previous, "change": self.change}
         if start is not None:
-            Plan([self._gather()], 1).run()
+            run_once(self._gather(), 1)
 
     def _gather(self) -> Phase:
         arrays = {"starts": self.starts, "touching": self.touching, **kernels.gather.select(self.arrays)}

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...backends.cpu.arguments import Phase
-from ...backends.cpu.executor import SMALLEST_CHUNK, Plan
+from ...backends.cpu.executor import SMALL, SMALLEST_CHUNK, run_once
 from ...checks import check_seed, is_whole, shown
 from ...colouring import COLOURINGS, Colouring, balanced_constraints, colour_constraints
 from ...errors import InputError
@@ -164,7 +164,8 @@ class ContactSets(ColouredGaussSeidel):
         assert isinstance(scheme, Factorised)
         if self.inside == "jacobi":
             arrays = {"starts": self._starts, **bound_rates.select(scheme.arrays)}
-            Plan([Phase(bound_rates, arrays, 0, len(self._starts) - 1)], 1).run()
+            sets = len(self._starts) - 1
+            run_once(Phase(bound_rates, arrays, 0, sets), scheme.threads if sets > SMALL else 1)
         inside = np.array([self.inside == "gauss-seidel"], np.int64)
         bounds = [int(pointer) for pointer in self._pointers]
         return [
