@@ -142,6 +142,11 @@ def test_passes_over_contacts_are_products_with_its_matrices(seed):
     np.testing.assert_allclose(problem.accelerated(u).ravel(), masses @ u.ravel(), atol=1e-12)
     diagonal = np.diag(jacobian @ masses @ jacobian.T).reshape(-1, 4)
     np.testing.assert_allclose(problem.diagonal(), diagonal, atol=1e-12)
+    root = rng.standard_normal((2, 6, 6))
+    held = problem.asking(problem.b, held=(np.array([3, 5]), 1e-6 * root @ root.transpose(0, 2, 1)))
+    masses = held.inverse_masses().toarray()
+    diagonal = np.diag(jacobian @ masses @ jacobian.T).reshape(-1, 4)
+    np.testing.assert_allclose(held.diagonal(), diagonal, rtol=1e-9, atol=1e-18)
 
 
 def test_asking_for_something_else_leaves_the_contacts():

@@ -22,6 +22,7 @@ from .kernels import problem as kernels
 
 UNKNOWNS = 4  # of a contact: normal, two tangents, spin
 FREEDOMS = 6  # of a body: velocity, angular velocity
+NOBODY = np.zeros(0, np.int64), np.zeros((0, FREEDOMS, FREEDOMS))  # is held by springs
 SPIN = 2.0 / 3.0  # of μ λn is what Contensou's spin friction reaches at most (2.37)
 
 
@@ -186,14 +187,10 @@ class ContactProblem:
 
     def diagonal(self) -> np.ndarray:
         """The diagonal of A, (K, 4)."""
-        out = np.zeros((self.contacts, UNKNOWNS))
-        if self.held is not None:
-            blocks, blocks_of = self.blocks(), self.inverse_masses().data
-            for side in (0, 1):
-                out += np.einsum("kui,kij,kuj->ku", blocks[:, side], blocks_of[self.pairs[:, side]], blocks[:, side])
-            return out
+        out = np.empty((self.contacts, UNKNOWNS))
+        held = NOBODY if self.held is None or self.held_inverse is None else (self.held, self.held_inverse)
         parts = (self.pairs, self.frames, self.arms, self.radii, self.inverse_mass, self.inverse_inertia)
-        kernels.diagonal(*parts, out)
+        kernels.diagonal(*parts, *held, out)
         return out
 
 

@@ -289,7 +289,7 @@ class RigidSimulation:
         contacts = begun.contacts
         problem = contact_problem(self.bodies, begun.geometry, contacts, free, begun.h)
         if held is not None:
-            problem.held, problem.held_inverse = held
+            problem = problem.asking(problem.b, held=held)
         solution = self._solve(problem, self._remembered(contacts) if start is None else start, deadline, iterations)
         return SolvedSubstep(problem, solution, free + problem.velocities(solution.impulses))
 

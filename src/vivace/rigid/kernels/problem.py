@@ -115,9 +115,23 @@ def add_momenta(pairs, frames, arms, radii, impulses, out):
             out[body, 5] += sign * (w + r * frames[k, 0, 2])
 
 
+@function
+def _through(matrix, x, y, z, u, v, w):
+    """a M a for a = (x, y, z, u, v, w)."""
+    a = (x, y, z, u, v, w)
+    total = 0.0
+    for i in range(6):
+        for j in range(6):
+            total += a[i] * matrix[i, j] * a[j]
+    return total
+
+
 @compiled
-def diagonal(pairs, frames, arms, radii, inverse_mass, inverse_inertia, out):
-    """The diagonal of J W Jᵀ, (K, 4)."""
+def diagonal(pairs, frames, arms, radii, inverse_mass, inverse_inertia, held, held_inverse, out):
+    """The diagonal of J W Jᵀ, (K, 4); `held`: bodies that have an inverse inertia of 6 x 6 instead."""
+    at = np.full(inverse_mass.shape[0], -1, np.int64)
+    for h in range(held.shape[0]):
+        at[held[h]] = h
     for k in range(pairs.shape[0]):
         for c in range(4):
             total = 0.0
@@ -125,14 +139,18 @@ def diagonal(pairs, frames, arms, radii, inverse_mass, inverse_inertia, out):
                 body = pairs[k, side]
                 x, y, z = frames[k, c % 3, 0], frames[k, c % 3, 1], frames[k, c % 3, 2]
                 if c < 3:
-                    total += inverse_mass[body] * (x * x + y * y + z * z)
-                    x, y, z = _cross(arms[k, side, 0], arms[k, side, 1], arms[k, side, 2], x, y, z)
+                    u, v, w = _cross(arms[k, side, 0], arms[k, side, 1], arms[k, side, 2], x, y, z)
                 else:
-                    x, y, z = radii[k] * x, radii[k] * y, radii[k] * z
-                w = inverse_inertia[body]
-                total += x * (w[0, 0] * x + w[0, 1] * y + w[0, 2] * z)
-                total += y * (w[1, 0] * x + w[1, 1] * y + w[1, 2] * z)
-                total += z * (w[2, 0] * x + w[2, 1] * y + w[2, 2] * z)
+                    u, v, w = radii[k] * x, radii[k] * y, radii[k] * z
+                    x, y, z = 0.0, 0.0, 0.0
+                if at[body] >= 0:
+                    total += _through(held_inverse[at[body]], x, y, z, u, v, w)
+                    continue
+                total += inverse_mass[body] * (x * x + y * y + z * z)
+                m = inverse_inertia[body]
+                total += u * (m[0, 0] * u + m[0, 1] * v + m[0, 2] * w)
+                total += v * (m[1, 0] * u + m[1, 1] * v + m[1, 2] * w)
+                total += w * (m[2, 0] * u + m[2, 1] * v + m[2, 2] * w)
             out[k, c] = total
 
 
