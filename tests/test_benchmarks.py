@@ -139,3 +139,20 @@ def test_benchmarks_that_are_named_exist():
     assert len(commands) > 2
     for _, name in commands:
         parser().parse_args(["bench", name])  # exits where there is no such thing
+
+
+@pytest.mark.slow
+def test_ball_pile_leaves_a_film_and_the_same_bits(tmp_path):
+    """Balls fall on each other; the steps that are measured have the same bits with one thread and with two."""
+    command = [sys.executable, str(BENCHMARKS / "ball_pile.py"), "--size", "4", "--frames", "30", "--steps", "2"]
+    command += ["--every", "15", "--film", "pile.gif", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "same bits" in done.stdout
+    found = json.loads((tmp_path / "pile.json").read_text())
+    assert found["bodies"] == 4**3 + 5
+    assert [run["threads"] for run in found["runs"]] == [1, 2]
+    assert found["runs"][0]["contacts"] > 30
+    assert {"pile.gif", "pile.png", "checkpoint.npz"} <= {path.name for path in tmp_path.iterdir()}
+    command += ["--resume", str(tmp_path / "checkpoint.npz"), "--frames", "32"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0

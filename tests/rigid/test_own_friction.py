@@ -92,7 +92,7 @@ def test_the_answer_is_a_fixed_point():
     for _ in range(3):
         sim.step()
     begun = sim.begin_substep(1 / 120)
-    problem = contact_problem(sim.bodies, begun.turned, begun.contacts, begun.free, sim.contact_radius, begun.h)
+    problem = contact_problem(sim.bodies, begun.geometry, begun.contacts, begun.free, begun.h)
     assert problem.own is not None
     found = make_contact_solver("gauss-seidel").solve(problem, 2000, threads=1)
     assert found.impulses[:, 0].sum() > 0

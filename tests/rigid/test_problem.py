@@ -127,3 +127,35 @@ def test_bad_problems_are_refused(change, message):
     }  # fmt: skip
     with pytest.raises(InputError, match=message):
         ContactProblem(**{**parts, **change})
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_passes_over_contacts_are_products_with_its_matrices(seed):
+    """J u, its normal rows, Jᵀ λ, W p and the diagonal of J W Jᵀ, which are found without the blocks of J."""
+    problem, rng = random_problem(seed), np.random.default_rng(seed)
+    jacobian, masses = problem.jacobian().toarray(), problem.inverse_masses().toarray()
+    u, impulses = rng.standard_normal((problem.bodies, 6)), rng.standard_normal((problem.contacts, 4))
+    through = (jacobian @ u.ravel()).reshape(-1, 4)
+    np.testing.assert_allclose(problem.relative(u), through, atol=1e-12)
+    np.testing.assert_allclose(problem.approaches(u), through[:, 0], atol=1e-12)
+    np.testing.assert_allclose(problem.momenta(impulses).ravel(), jacobian.T @ impulses.ravel(), atol=1e-12)
+    np.testing.assert_allclose(problem.accelerated(u).ravel(), masses @ u.ravel(), atol=1e-12)
+    diagonal = np.diag(jacobian @ masses @ jacobian.T).reshape(-1, 4)
+    np.testing.assert_allclose(problem.diagonal(), diagonal, atol=1e-12)
+    root = rng.standard_normal((2, 6, 6))
+    held = problem.asking(problem.b, held=(np.array([3, 5]), 1e-6 * root @ root.transpose(0, 2, 1)))
+    masses = held.inverse_masses().toarray()
+    diagonal = np.diag(jacobian @ masses @ jacobian.T).reshape(-1, 4)
+    np.testing.assert_allclose(held.diagonal(), diagonal, rtol=1e-9, atol=1e-18)
+
+
+def test_asking_for_something_else_leaves_the_contacts():
+    problem = random_problem(0)
+    b = np.ones_like(problem.b)
+    other = problem.smooth(b)
+    assert other.b is b
+    assert not other.friction.any()
+    assert other.pairs is problem.pairs
+    assert problem.asking(b).friction is problem.friction
+    with pytest.raises(InputError, match="b of a contact problem must be finite"):
+        problem.asking(np.full_like(b, np.nan))

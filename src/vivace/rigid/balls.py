@@ -124,5 +124,5 @@ def _problem(places: np.ndarray, pairs: np.ndarray, standing: np.ndarray, veloci
         inverse_mass=moves / MASS,
         inverse_inertia=np.eye(3) * (moves / inertia)[:, None, None],
     )
-    problem.b[:] = np.einsum("ksuf,ksf->ku", problem.blocks(), free[pairs])
+    problem.b[:] = problem.relative(free)
     return problem

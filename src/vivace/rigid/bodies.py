@@ -17,16 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import FASTEST, HEAVIEST, LIGHTEST, ROUGHEST, as_numbers, check_flag, is_number, shown
-from ..collisions.colliders import Collider, Plane
+from ..checks import FASTEST, HEAVIEST, LARGEST, LIGHTEST, ROUGHEST, as_numbers, check_flag, is_number, shown
+from ..collisions.colliders import Collider, Plane, Sphere
 from ..collisions.settings import as_friction
 from ..errors import InputError
 from . import rotation
-from .geometry import check_geometries, mass_properties
+from .geometry import Shapes, check_geometries, mass_properties, rounded_box
+from .kernels import motion
 from .proximal import FrictionMap, FrictionSet, friction_map
 
 WATER = 1000.0  # kg/m³
 FRICTION = 0.5  # of a body that says nothing of it
+ARRAYS = (
+    "positions", "orientations", "velocities", "spins", "masses", "inertias", "friction", "grains", "restitution",
+    "movable",
+)  # fmt: skip
 
 # Position of a body at a time (s), and its rotation vector since the beginning.
 Path = Callable[[float], tuple[np.ndarray, np.ndarray]]
@@ -145,6 +150,73 @@ def check_inertia(inertia: Any) -> np.ndarray:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Balls:
+    """Many free balls at once: arrays in place of a `Body` each, which for a hundred thousand takes a minute.
+
+        RigidSimulation([Body(Plane(), fixed=True), Balls(centres, 0.05)])
+
+    Args:
+        centres: (n, 3) where they are at first, in m.
+        radii: (n,) in m, or one for all.
+        density: in kg/m³.
+        velocities: (n, 3) in m/s, or one for all.
+        friction: their coefficient.
+        restitution: 0, they do not bounce, to 1.
+    """
+
+    centres: Any
+    radii: Any
+    density: float = WATER
+    velocities: Any = (0.0, 0.0, 0.0)
+    friction: float = FRICTION
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        centres = np.asarray(self.centres, float)
+        if centres.ndim != 2 or centres.shape[1] != 3 or not len(centres):
+            raise InputError(f"centres of balls must have the shape (n, 3), n at least 1, not {centres.shape}")
+        as_numbers("centres of balls", centres, centres.shape, most=LARGEST)
+        count = len(centres)
+        radii, velocities = np.asarray(self.radii, float), np.asarray(self.velocities, float)
+        if radii.shape not in ((), (count,)) or not (radii > 0).all() or not (radii <= LARGEST).all():
+            raise InputError(
+                f"radii of {count} balls must be positive, one or {count} of them, not {shown(self.radii)}"
+            )
+        if velocities.shape not in ((3,), (count, 3)):
+            raise InputError(f"velocities of {count} balls must have the shape (3,) or ({count}, 3)")
+        as_numbers("velocities of balls", velocities, velocities.shape, most=FASTEST)
+        Body(Sphere((0.0, 0.0, 0.0), 1.0), self.density, friction=self.friction, restitution=self.restitution)
+        object.__setattr__(self, "centres", centres)
+        object.__setattr__(self, "radii", np.broadcast_to(radii, (count,)).copy())
+        object.__setattr__(self, "velocities", np.broadcast_to(velocities, (count, 3)).copy())
+        masses = self.arrays()["masses"]
+        if not LIGHTEST <= masses.min() <= masses.max() <= HEAVIEST:
+            raise InputError(
+                f"balls weigh {masses.min():.3g} to {masses.max():.3g} kg; it must be from {LIGHTEST:g} to {HEAVIEST:g}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.radii)
+
+    def arrays(self) -> dict[str, Any]:
+        """What `Bodies` has of them, by name."""
+        volumes, inertias = rounded_box(np.zeros((len(self), 3)), self.radii)
+        masses = self.density * volumes
+        return {
+            "positions": self.centres,
+            "orientations": rotation.IDENTITY,
+            "velocities": self.velocities,
+            "spins": 0.0,
+            "masses": masses,
+            "inertias": inertias * (masses / volumes)[:, None, None],
+            "friction": float(self.friction),
+            "grains": np.array([1.0, 0.0, 0.0]),
+            "restitution": float(self.restitution),
+            "movable": True,
+        }
+
+
 @dataclass(eq=False)
 class Bodies:
     """All bodies of a simulation, as arrays; the frames of bodies are at their centres of mass.
@@ -165,7 +237,7 @@ class Bodies:
         paths: of those that are moved.
     """
 
-    shapes: list[Collider]
+    shapes: Sequence[Collider]
     positions: np.ndarray
     orientations: np.ndarray
     velocities: np.ndarray
@@ -180,17 +252,41 @@ class Bodies:
     paths: dict[int, Path]
 
     @classmethod
-    def of(cls, bodies: Sequence[Body]) -> Bodies:
-        """The arrays of some bodies."""
+    def of(cls, bodies: Sequence[Body | Balls]) -> Bodies:
+        """The arrays of some bodies; balls that come as arrays have as many numbers as there are of them."""
         found = list(bodies)
         for index, body in enumerate(found):
-            if not isinstance(body, Body):
-                raise InputError(f"body {index} must be a Body, not {type(body).__name__}")
+            if not isinstance(body, (Body, Balls)):
+                raise InputError(f"body {index} must be a Body or Balls, not {type(body).__name__}")
+        single = cls._of([body for body in found if isinstance(body, Body)])
+        if len(single) == len(found):
+            return single
+        sizes = [len(body) if isinstance(body, Balls) else 1 for body in found]
+        count, first = sum(sizes), np.cumsum([0, *sizes])
+        own = np.array([at for at, body in zip(first, found, strict=False) if isinstance(body, Body)], np.int64)
+        arrays: dict[str, np.ndarray] = {}
+        for name in ARRAYS:
+            like = getattr(single, name)
+            arrays[name] = np.empty((count, *like.shape[1:]), like.dtype)
+            arrays[name][own] = like
+        many = [(at, body) for at, body in zip(first, found, strict=False) if isinstance(body, Balls)]
+        for at, balls in many:
+            for name, values in balls.arrays().items():
+                arrays[name][at : at + len(balls)] = values
+        rest = np.setdiff1d(np.arange(count), own)
+        at_rest = arrays["positions"][rest].copy(), np.concatenate([balls.radii for _, balls in many])
+        shapes = Shapes(count, {int(k): single.shapes[n] for n, k in enumerate(own)}, (rest, *at_rest))
+        sets = {int(own[k]): kept for k, kept in single.sets.items()}
+        paths = {int(own[k]): path for k, path in single.paths.items()}
+        return cls(shapes=shapes, sets=sets, paths=paths, **arrays)
+
+    @classmethod
+    def _of(cls, found: Sequence[Body]) -> Bodies:
         shapes = check_geometries([body.shape for body in found])
         measured = mass_properties(shapes)
         movable = np.array([not body.immovable for body in found], bool)
         masses, inertias = np.full(len(found), np.inf), np.tile(np.eye(3), (len(found), 1, 1))
-        for k in np.flatnonzero(movable):
+        for k in np.flatnonzero(movable).tolist():
             body, volume = found[k], measured.volumes[k]
             masses[k] = body.density * volume if body.mass is None else body.mass
             own = measured.inertias[k] * (masses[k] / volume)
@@ -216,14 +312,21 @@ class Bodies:
     def __len__(self) -> int:
         return len(self.positions)
 
-    @property
+    def rotations(self) -> np.ndarray:
+        """(M, 3, 3): from the frames of the bodies to the world."""
+        found = np.empty((len(self), 3, 3))
+        motion.matrices(self.orientations, found)
+        return found
+
+    @cached_property
     def inverse_masses(self) -> np.ndarray:
         """(M,): 0 for those that contacts do not move."""
         return np.where(self.movable, 1.0 / self.masses, 0.0)
 
     def inverse_inertias(self, turned: np.ndarray) -> np.ndarray:
         """(M, 3, 3) in world axes, for rotation matrices of the bodies; 0 for those that contacts do not move."""
-        found: np.ndarray = turned @ self._inverse @ turned.transpose(0, 2, 1)
+        found = np.empty_like(turned)
+        motion.rotated(turned, self._inverse, found)
         return found
 
     @cached_property
@@ -239,8 +342,5 @@ class Bodies:
 
     def kinetic_energy(self) -> float:
         """Of all that are free, in J."""
-        free = self.movable
-        turned = rotation.matrices(self.orientations[free])
-        local = np.einsum("mji,mj->mi", turned, self.spins[free])
-        linear = 0.5 * np.sum(self.masses[free] * np.sum(self.velocities[free] ** 2, axis=1))
-        return float(linear + 0.5 * np.einsum("mi,mij,mj->", local, self.inertias[free], local))
+        moving = (self.orientations, self.velocities, self.spins)
+        return float(motion.kinetic_energy(self.movable, self.masses, self.inertias, *moving))

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..collisions.colliders import Collider, Plane
 from ..collisions.convex import ConvexMesh
-from .geometry import rounded_cores
+from .geometry import rounded_cores, singly
 
 HALF_SPACE = -1  # in place of a dimension
 THIN = 1e-9  # of the radius around it: a core no thicker than that is flat
@@ -99,7 +99,7 @@ class Cores:
         core[core <= THIN * radius[:, None]] = 0.0
         boxes = _boxes()
         kinds = (core > 0) @ np.array([1, 2, 4])
-        hulls = {k: geometry for k, geometry in enumerate(geometries) if isinstance(geometry, ConvexMesh)}
+        hulls = {k: geometry for k, geometry in singly(geometries) if isinstance(geometry, ConvexMesh)}
         known: dict[int, int] = {}  # one table for all bodies that are the same object
         self.patterns = list(boxes)
         self.pattern = np.zeros(count, np.int32)
@@ -129,7 +129,7 @@ class Cores:
             self.last[k] = self.first[k] + len(hull.corners)
             self.sizes[k] = np.linalg.norm(hull.corners, axis=1).max()
         self.dimensions = np.array([pattern.dimension for pattern in self.patterns], np.int32)[self.pattern]
-        planes = [k for k, geometry in enumerate(geometries) if isinstance(geometry, Plane)]
+        planes = [k for k, geometry in singly(geometries) if isinstance(geometry, Plane)]
         self.dimensions[planes] = HALF_SPACE
         self.vertices = np.concatenate(vertices)
         self.tables = self._tables()

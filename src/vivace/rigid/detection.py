@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.cpu.arguments import Phase
-from ..backends.cpu.executor import SMALL, Plan, check_threads
+from ..backends.cpu.executor import SMALL, check_threads, run_once
 from ..checks import LARGEST, check_within, real_array, shown
 from ..collisions.colliders import Collider
 from ..collisions.kernels.box_pairs import broad_phase_pairs
@@ -83,7 +83,7 @@ class BodyDetector:
         shared = {"pairs": pairs.ravel(), "starts": starts, "counts": counts, "spots": spots}
         search = shared | arrays | self._bodies | self.cores.tables | {"features": found, "room": self._room}
         search |= {"patterns": self.cores.pattern, "sizes": self.cores.sizes}
-        Plan([Phase(narrow, search, 0, len(pairs))], threads).run()
+        run_once(Phase(narrow, search, 0, len(pairs)), threads)
         places = kernels.running(counts)
         total = int(places[-1])
         contacts = ContactPoints(
@@ -139,7 +139,7 @@ def _overlapping(lower: np.ndarray, upper: np.ndarray, moving: int, threads: int
 
 
 def _run(phase: Phase, threads: int) -> None:
-    Plan([phase], threads if phase.end > SMALL else 1).run()
+    run_once(phase, threads if phase.end > SMALL else 1)
 
 
 def _truths(movable: Any, count: int) -> np.ndarray:

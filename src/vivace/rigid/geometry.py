@@ -12,8 +12,9 @@ All but the half space are a convex core and everything within a radius of it, s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -40,8 +41,51 @@ class MassProperties:
     rotations: np.ndarray
 
 
-def check_geometries(geometries: Sequence[Collider]) -> list[Collider]:
+class Shapes(Sequence[Collider]):
+    """Geometries of which most are balls, as arrays: a `Sphere` is made when somebody asks for one.
+
+    Args:
+        count: of all of them.
+        single: those that are colliders, by their numbers.
+        balls: numbers, centres (n, 3) and radii (n,) of the others.
+    """
+
+    def __init__(
+        self, count: int, single: dict[int, Collider], balls: tuple[np.ndarray, np.ndarray, np.ndarray]
+    ) -> None:
+        self.total, self.single = count, single
+        self.numbers, self.centres, self.radii = balls
+        self._at = np.full(count, -1, np.int64)
+        self._at[self.numbers] = np.arange(len(self.numbers))
+
+    def __len__(self) -> int:
+        return self.total
+
+    @overload
+    def __getitem__(self, number: int) -> Collider: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[Collider]: ...
+
+    def __getitem__(self, number: int | slice) -> Collider | list[Collider]:
+        if isinstance(number, slice):
+            return [self[k] for k in range(*number.indices(self.total))]
+        at = self._at[number]
+        if at < 0:
+            return self.single[int(number) % self.total]
+        x, y, z = self.centres[at].tolist()
+        return Sphere((x, y, z), float(self.radii[at]))
+
+
+def singly(geometries: Sequence[Collider]) -> Iterable[tuple[int, Collider]]:
+    """Numbers and geometries of all but balls that are known as arrays."""
+    return geometries.single.items() if isinstance(geometries, Shapes) else enumerate(geometries)
+
+
+def check_geometries(geometries: Sequence[Collider]) -> Sequence[Collider]:
     """The geometries as a list; refuse what a rigid body cannot be made of."""
+    if isinstance(geometries, Shapes):
+        return geometries
     try:
         found = list(geometries)
     except TypeError:
@@ -57,9 +101,14 @@ def check_geometries(geometries: Sequence[Collider]) -> list[Collider]:
 
 def rounded_cores(geometries: Sequence[Collider]) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of those with a box for a core, and their rows (see `collisions/kernels/distance.py`), (k, 16)."""
-    which = [k for k, geometry in enumerate(geometries) if isinstance(geometry, ROUNDED)]
-    rows = np.array([geometries[k].encoded.shape for k in which]).reshape(-1, 16)
-    return np.array(which, np.int64), rows
+    chosen = {k: geometry for k, geometry in singly(geometries) if isinstance(geometry, ROUNDED)}
+    which = np.array(list(chosen), np.int64)
+    rows = np.array([geometry.encoded.shape for geometry in chosen.values()]).reshape(-1, 16)
+    if not isinstance(geometries, Shapes):
+        return which, rows
+    balls = np.zeros((len(geometries.radii), 16))
+    balls[:, :3], balls[:, 3:12], balls[:, 15] = geometries.centres, np.eye(3).ravel(), geometries.radii
+    return np.concatenate([which, geometries.numbers]), np.concatenate([rows, balls])
 
 
 def mass_properties(geometries: Sequence[Collider]) -> MassProperties:
@@ -71,7 +120,7 @@ def mass_properties(geometries: Sequence[Collider]) -> MassProperties:
     which, rows = rounded_cores(geometries)
     positions[which], rotations[which] = rows[:, :3], rows[:, 3:12].reshape(-1, 3, 3)
     volumes[which], inertias[which] = rounded_box(rows[:, 12:15], rows[:, 15])
-    for k, geometry in enumerate(geometries):
+    for k, geometry in singly(geometries):
         if isinstance(geometry, ConvexMesh):
             volumes[k], inertias[k] = geometry.volume, geometry.inertia
             positions[k], rotations[k] = geometry.centre, geometry.rotate

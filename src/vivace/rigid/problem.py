@@ -18,10 +18,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
+from .kernels import problem as kernels
+from .kernels.proximal import DISC, SUPPORT
 from .proximal import FrictionMap
 
 UNKNOWNS = 4  # of a contact: normal, two tangents, spin
 FREEDOMS = 6  # of a body: velocity, angular velocity
+NOBODY = np.zeros(0, np.int64), np.zeros((0, FREEDOMS, FREEDOMS))  # is held by springs
 SPIN = 2.0 / 3.0  # of μ λn is what Contensou's spin friction reaches at most (2.37)
 
 
@@ -59,6 +62,9 @@ class ContactProblem:
 
     def __post_init__(self) -> None:
         contacts, bodies = self.contacts, self.bodies
+        parts = (self.frames, self.arms, self.b, self.friction, self.inverse_mass, self.inverse_inertia)
+        if kernels.all_well(self.pairs, bodies, *parts):
+            return
         if contacts and not (self.pairs.min() >= 0 and self.pairs.max() < bodies):
             raise InputError(f"contacts name bodies from {self.pairs.min()} to {self.pairs.max()}; there are {bodies}")
         if (self.pairs[:, 0] == self.pairs[:, 1]).any():
@@ -68,6 +74,27 @@ class ContactProblem:
                 raise InputError(f"{name} of a contact problem must be finite")
         if (self.friction < 0).any():
             raise InputError(f"coefficients of friction must not be negative, not {self.friction.min():g}")
+
+    def asking(self, b: np.ndarray, held: tuple[np.ndarray, np.ndarray] | None = None) -> ContactProblem:
+        """The same contacts with another b, and perhaps bodies that springs hold."""
+        return self._with(b, self.friction, self.kinds, self.own, held)
+
+    def smooth(self, b: np.ndarray) -> ContactProblem:
+        """The same contacts with another b and without friction."""
+        kinds = np.where(self.kinds >= SUPPORT, DISC, self.kinds)  # sets of one's own know no coefficients
+        return self._with(b, np.zeros_like(self.friction), kinds, None, None)
+
+    def _with(
+        self,
+        b: np.ndarray,
+        friction: np.ndarray,
+        kinds: np.ndarray,
+        own: FrictionMap | None,
+        held: tuple[np.ndarray, np.ndarray] | None,
+    ) -> ContactProblem:
+        parts = (self.pairs, self.frames, self.arms, b, friction, self.radii, kinds)
+        found = held or (self.held, self.held_inverse)
+        return ContactProblem(*parts, self.inverse_mass, self.inverse_inertia, *found, own)
 
     @property
     def contacts(self) -> int:
@@ -147,41 +174,40 @@ class ContactProblem:
     def momenta(self, impulses: np.ndarray) -> np.ndarray:
         """What impulses (K, 4) give to the bodies: Jᵀ λ, (M, 6)."""
         out = np.zeros((self.bodies, FREEDOMS))
-        push = np.einsum("ksuf,ku->ksf", self.blocks(), impulses)
-        np.add.at(out, self.pairs, push)
+        kernels.add_momenta(self.pairs, self.frames, self.arms, self.radii, impulses, out)
         return out
 
     def accelerated(self, momenta: np.ndarray) -> np.ndarray:
         """What impulses and torques (M, 6) do to the velocities of bodies, W p."""
         out = np.empty_like(momenta)
-        out[:, :3] = self.inverse_mass[:, None] * momenta[:, :3]
-        out[:, 3:] = np.einsum("mij,mj->mi", self.inverse_inertia, momenta[:, 3:])
+        kernels.accelerate(momenta, self.inverse_mass, self.inverse_inertia, out)
         if self.held is not None and self.held_inverse is not None:
             out[self.held] = np.einsum("hij,hj->hi", self.held_inverse, momenta[self.held])
         return out
 
     def contact_velocities(self, impulses: np.ndarray) -> np.ndarray:
         """v = A λ + b, (K, 4)."""
-        w = self.velocities(impulses)
-        out: np.ndarray = np.einsum("ksuf,ksf->ku", self.blocks(), w[self.pairs]) + self.b
+        out: np.ndarray = self.relative(self.velocities(impulses)) + self.b
+        return out
+
+    def relative(self, velocities: np.ndarray) -> np.ndarray:
+        """What velocities of the bodies (M, 6) are at the contacts: J u, (K, 4)."""
+        out = np.empty((self.contacts, UNKNOWNS))
+        kernels.relative_velocities(self.pairs, self.frames, self.arms, self.radii, velocities, out)
+        return out
+
+    def approaches(self, velocities: np.ndarray) -> np.ndarray:
+        """The same along the normals only, (K,)."""
+        out = np.empty(self.contacts)
+        kernels.normal_velocities(self.pairs, self.frames, self.arms, velocities, out)
         return out
 
     def diagonal(self) -> np.ndarray:
         """The diagonal of A, (K, 4)."""
-        out = np.zeros((self.contacts, UNKNOWNS))
-        blocks = self.blocks()
-        if self.held is not None:
-            blocks_of = self.inverse_masses().data
-            for side in (0, 1):
-                out += np.einsum("kui,kij,kuj->ku", blocks[:, side], blocks_of[self.pairs[:, side]], blocks[:, side])
-            return out
-        for side in (0, 1):
-            body = self.pairs[:, side]
-            out += self.inverse_mass[body, None] * np.einsum(
-                "kuf,kuf->ku", blocks[:, side, :, :3], blocks[:, side, :, :3]
-            )
-            turn = blocks[:, side, :, 3:]
-            out += np.einsum("kui,kij,kuj->ku", turn, self.inverse_inertia[body], turn)
+        out = np.empty((self.contacts, UNKNOWNS))
+        held = NOBODY if self.held is None or self.held_inverse is None else (self.held, self.held_inverse)
+        parts = (self.pairs, self.frames, self.arms, self.radii, self.inverse_mass, self.inverse_inertia)
+        kernels.diagonal(*parts, *held, out)
         return out
 
 

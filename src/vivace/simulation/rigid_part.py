@@ -105,7 +105,7 @@ class RigidPart:
     @property
     def shapes(self) -> list[Collider]:
         """Their geometries, where they were made."""
-        return self.rigid.bodies.shapes[self.first :]
+        return list(self.rigid.bodies.shapes[self.first :])
 
     @property
     def masses(self) -> np.ndarray:

@@ -12,14 +12,12 @@ from numpy.typing import ArrayLike
 from ..backends.cpu.executor import check_threads
 from ..checks import STRONGEST, as_numbers, check_time_step, is_whole, shown
 from ..errors import InputError
-from ..rigid import rotation
-from ..rigid.bodies import Bodies, Body
+from ..rigid.bodies import Balls, Bodies, Body
 from ..rigid.contacts import ContactPoints
 from ..rigid.detection import BodyDetector
 from ..rigid.grabs import BodyGrabs
-from ..rigid.kernels.proximal import DISC, SUPPORT
 from ..rigid.problem import ContactProblem
-from ..rigid.stepping import contact_problem, follow_paths, free_velocities, move, waiting
+from ..rigid.stepping import contact_geometry, contact_problem, follow_paths, free_velocities, move, waiting
 from ..solvers import Budget, as_budget
 from ..solvers.rigid import ContactSolver, Solution, make_contact_solver
 from .rigid_state import RigidState
@@ -71,12 +69,14 @@ class BegunSubstep:
         turned: (M, 3, 3) rotations of the bodies.
         free: (M, 6) velocities and spins that they would end with without contacts.
         contacts: what they touch.
+        geometry: of their problem, whatever the velocities.
     """
 
     h: float
     turned: np.ndarray
     free: np.ndarray
     contacts: ContactPoints
+    geometry: ContactProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class RigidSimulation:
         sim.positions, sim.orientations
 
     Args:
-        bodies: any number of `Body`.
+        bodies: any number of `Body`, and `vivace.rigid.bodies.Balls` for very many.
         solver: a contact solver by name, with options: "contact-sets", "coloured", "gauss-seidel", "jacobi", ...
         budget: a Budget, or milliseconds a frame; None: 50 iterations. Iterations are those of a substep.
         time_step: of a frame (s).
@@ -108,7 +108,7 @@ class RigidSimulation:
 
     def __init__(
         self,
-        bodies: Sequence[Body],
+        bodies: Sequence[Body | Balls],
         *,
         solver: str | ContactSolver = "contact-sets",
         budget: Budget | float | None = None,
@@ -288,7 +288,7 @@ class RigidSimulation:
         """Where bodies would go without contacts, and what they touch there."""
         bodies = self.bodies
         follow_paths(bodies, self.starts, self.time, h)
-        turned = rotation.matrices(bodies.orientations)
+        turned = bodies.rotations()
         free = free_velocities(bodies, turned, self.gravity, h)
         self._apply_forces(free, turned, h)
         free = self._grabs.pulled(free, turned, h)
@@ -297,7 +297,8 @@ class RigidSimulation:
         keep = ~waiting(bodies, contacts)
         if not keep.all():
             contacts = contacts.selected(keep)
-        return BegunSubstep(h, turned, free, contacts)
+        geometry = contact_geometry(bodies, turned, contacts, self.contact_radius)
+        return BegunSubstep(h, turned, free, contacts, geometry)
 
     def solve_substep(
         self,
@@ -315,9 +316,9 @@ class RigidSimulation:
         of the budget.
         """
         contacts = begun.contacts
-        problem = contact_problem(self.bodies, begun.turned, contacts, free, self.contact_radius, begun.h)
+        problem = contact_problem(self.bodies, begun.geometry, contacts, free, begun.h)
         if held is not None:
-            problem.held, problem.held_inverse = held
+            problem = problem.asking(problem.b, held=held)
         solution = self._solve(problem, self._remembered(contacts) if start is None else start, deadline, iterations)
         return SolvedSubstep(problem, solution, free + problem.velocities(solution.impulses))
 
@@ -359,15 +360,10 @@ class RigidSimulation:
         contacts, problem, new = begun.contacts, found.problem, found.velocities
         if not (contacts.gaps < -SLOP).any():
             return np.zeros_like(new)
-        blocks = problem.blocks()
-        speed = np.einsum("ksf,ksf->k", blocks[:, :, 0], new[problem.pairs])
-        gaps = contacts.gaps + h * speed  # at the end of the substep
+        gaps = contacts.gaps + h * problem.approaches(new)  # at the end of the substep
         wanted = np.where(gaps < -SLOP, APART * (gaps + SLOP), np.maximum(gaps, 0.0)) / h
-        smooth = np.where(problem.kinds >= SUPPORT, DISC, problem.kinds)  # sets of one's own know no coefficients
-        pushing = ContactProblem(
-            problem.pairs, problem.frames, problem.arms, np.column_stack([wanted, np.zeros((len(gaps), 3))]),
-            np.zeros_like(problem.friction), problem.radii, smooth, problem.inverse_mass,
-            problem.inverse_inertia, problem.held, problem.held_inverse,
-        )  # fmt: skip
+        b = np.zeros((len(gaps), 4))
+        b[:, 0] = wanted
+        pushing = problem.smooth(b)
         pushed = self.solver.solve(pushing, PUSHES, threads=self.threads)
         return pushing.velocities(pushed.impulses)

@@ -14,9 +14,12 @@ from vivace.backends.cpu.executor import (
     LONG_CHUNK,
     SMALLEST_CHUNK,
     Plan,
+    address,
     check_threads,
     default_threads,
     helper_threads,
+    phase_times,
+    run_once,
 )
 from vivace.errors import InputError
 
@@ -276,3 +279,34 @@ def test_check_threads():
         with pytest.raises(InputError, match="threads must be a whole number from 1 to 256, not ") as error:
             check_threads(wrong)
         assert repr(wrong) in str(error.value)
+
+
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("n", [1, 7, 5 * SMALLEST_CHUNK, 40 * LONG_CHUNK])
+def test_a_phase_that_runs_once_visits_all_items_once(threads, n):
+    visits, chunk, when = np.zeros(n + 2, np.int32), np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)
+    arrays = {"visits": visits, "chunk": chunk, "when": when}
+    with phase_times() as spent:
+        run_once(count_visits.over(1, n + 1, **arrays), threads)
+    assert visits.tolist() == [0] + [1] * n + [0]
+    assert not when.any()
+    assert list(spent) == ["count visits"]
+    with pytest.raises(InputError, match="items"):
+        run_once(count_visits.over(0, n + 3, **arrays), threads)
+    with pytest.raises(InputError, match="int32"):
+        run_once(count_visits.over(0, n, **{**arrays, "visits": when}), threads)
+
+
+def test_nobody_is_woken_for_phases_of_one_chunk():
+    short, long = np.zeros(8, np.int64), np.zeros(100 * SMALLEST_CHUNK, np.int64)
+    assert Plan([step_forward.over(0, 8, a=short)], 2).threads == 1
+    assert Plan([step_forward.over(0, 8, a=short), step_forward.over(0, len(long), a=long)], 2).threads == 2
+
+
+def test_addresses_are_those_that_numpy_tells():
+    whole = np.arange(24.0).reshape(2, 3, 4)
+    for array in (whole, whole[1:], np.zeros(0), np.array(3), whole.astype(np.int32), np.zeros(4, np.uint64)):
+        assert address(array) == array.__array_interface__["data"][0]
+    frozen = whole.copy()
+    frozen.flags.writeable = False
+    assert address(frozen) == frozen.__array_interface__["data"][0]

@@ -8,6 +8,7 @@ import pytest
 from rigid.test_problem import random_problem
 from vivace import InputError, UnknownNameError
 from vivace.rigid.balls import ball_grid, ball_pile
+from vivace.rigid.problem import ContactProblem
 from vivace.rigid.proximal import Disc
 from vivace.solvers.rigid import CONTACT_SOLVERS, Factorised, TScheme, make_contact_solver, quality, scheme_for
 from vivace.solvers.rigid.rates import rates_of
@@ -279,3 +280,44 @@ def test_bad_arguments_are_refused():
         solver.solve(problem, start=np.full((problem.contacts, 4), np.nan))
     with pytest.raises(InputError, match="r must be"):
         make_contact_solver("jacobi:r=fast").solve(problem)
+
+
+@pytest.mark.parametrize("name", ["contact-sets", "coloured", "naive-parallel:parts=3", "gauss-seidel"])
+def test_an_order_that_is_kept_is_the_order_of_that_problem(name):
+    """A solver that has seen other problems, or the same one with other bodies, gives what a new one gives."""
+    first, second = ball_grid(4), ball_grid((5, 3, 4))
+    solver = make_contact_solver(name)
+    expected = [make_contact_solver(name).solve(p, 5, threads=1).impulses for p in (first, second)]
+    np.testing.assert_array_equal(solver.solve(first, 5, threads=1).impulses, expected[0])
+    solver.arrange(second)  # as benchmarks do
+    again = solver.solve(first, 5, threads=1)
+    np.testing.assert_array_equal(again.impulses, expected[0])
+    np.testing.assert_array_equal(again.colours, make_contact_solver(name).solve(first, 5).colours)
+    np.testing.assert_array_equal(solver.solve(second, 5, threads=1).impulses, expected[1])
+    second.pairs[:] = second.pairs[:, ::-1]
+    changed = make_contact_solver(name).solve(second, 5, threads=1).impulses
+    np.testing.assert_array_equal(solver.solve(second, 5, threads=1).impulses, changed)
+    second.inverse_mass[3], second.inverse_inertia[3] = 0.0, 0.0
+    fixed = make_contact_solver(name).solve(second, 5, threads=1).impulses
+    np.testing.assert_array_equal(solver.solve(second, 5, threads=1).impulses, fixed)
+
+
+def test_sets_do_not_depend_on_how_contacts_come():
+    """Sorted contacts take a shorter way to the same sets: those of equal bodies, one after the other."""
+    problem = ball_grid((3, 2, 2))
+    twice = np.repeat(np.arange(problem.contacts), 2)
+    parts = ("pairs", "frames", "arms", "b", "friction", "radii", "kinds")
+    many = {name: getattr(problem, name)[twice] for name in parts}
+    own = {"inverse_mass": problem.inverse_mass, "inverse_inertia": problem.inverse_inertia}
+    sorted_ones = ContactProblem(**many, **own)
+    solver = make_contact_solver("contact-sets")
+    order = solver.arrange(sorted_ones)
+    begins = solver._starts
+    assert len(begins) == problem.contacts + 1
+    pairs = sorted_ones.pairs[order]
+    assert all((pairs[a:b] == pairs[a]).all() for a, b in pairwise(begins))
+    shuffle = np.random.default_rng(0).permutation(len(twice))
+    other = ContactProblem(**{name: array[shuffle] for name, array in many.items()}, **own)
+    solver = make_contact_solver("contact-sets")
+    mixed = other.pairs[solver.arrange(other)]
+    np.testing.assert_array_equal(mixed, pairs)

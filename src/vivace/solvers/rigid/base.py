@@ -94,12 +94,28 @@ class ContactSolver(ABC):
         """The order in which contacts are visited."""
         return np.arange(problem.contacts)
 
+    def arranged(self, problem: ContactProblem) -> np.ndarray:
+        """The same; kept for as long as the same bodies touch, because what is arranged depends on nothing else."""
+        names = contact_options(type(self))
+        options = {name: getattr(self, name) for name in names}
+        if self._known is not None:
+            chosen, pairs, movable, order, found = self._known
+            same = chosen == options and np.array_equal(movable, problem.movable)
+            if same and np.array_equal(pairs, problem.pairs):
+                vars(self).update(found)  # somebody may have arranged another problem in between
+                return np.asarray(order)
+        order = self.arrange(problem)
+        found = {name: value for name, value in vars(self).items() if name not in names and name != "_known"}
+        self._known = options, problem.pairs.copy(), problem.movable, order, found
+        return order
+
     @abstractmethod
     def iteration(self, scheme: Scheme) -> list[Phase]:
         """The phases of one iteration."""
 
     colours: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), init=False, repr=False)
     unsafe: bool = field(default=False, init=False, repr=False)
+    _known: Any = field(default=None, init=False, repr=False)  # what the last problem was arranged by, and how
 
     # --- the solve --------------------------------------------------------------------------------------------------
 
@@ -134,9 +150,10 @@ class ContactSolver(ABC):
             none = np.zeros(0)
             return Solution(np.zeros((0, UNKNOWNS)), none, 0, 0, none.astype(int), False, 0.0, 0.0, self.scheme)
         cls = self.scheme_class(problem)
-        order = self.arrange(problem)
+        order = self.arranged(problem)
         scheme = cls(problem, order, rates_of(problem, self.r, self.omega), start)
         scheme.expect(iterations, tolerance, TRIES, self.growth, self.factor)
+        scheme.threads = threads
         run = self.planned(scheme, threads)
         ready = time.perf_counter()
         made = run(iterations, deadline_ns)

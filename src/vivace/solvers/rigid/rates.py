@@ -13,6 +13,7 @@ from ...checks import is_number, shown
 from ...errors import InputError
 from ...rigid.kernels.proximal import COUPLED, SUPPORT
 from ...rigid.problem import UNKNOWNS, ContactProblem
+from .kernels.ordering import local_rates
 
 STRATEGIES = ("local", "global")
 
@@ -24,12 +25,10 @@ def rates_of(problem: ContactProblem, strategy: str | float, omega: float = 1.0)
     projected SOR.
     """
     if strategy == "local":
-        diagonal = problem.diagonal()
-        found = np.column_stack([diagonal[:, 0], diagonal[:, 1:3].max(axis=1), diagonal[:, 3]])
-        # Sliding and spin share a set, or may do so in one of somebody's own: then they need one r, too.
-        coupled = (problem.kinds == COUPLED) | (problem.kinds >= SUPPORT)
-        found[coupled, 1:] = found[coupled, 1:].max(axis=1, keepdims=True)
-        out: np.ndarray = np.divide(omega, found, out=np.zeros_like(found), where=found > 0)
+        out = np.empty((problem.contacts, 3))
+        # Sliding and spin may share a set of somebody's own, too.
+        kinds = np.where(problem.kinds >= SUPPORT, COUPLED, problem.kinds)
+        local_rates(problem.diagonal(), kinds, COUPLED, float(omega), out)
         return out
     if strategy == "global":
         return np.full((problem.contacts, 3), omega * _global(problem))

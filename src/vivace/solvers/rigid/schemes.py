@@ -15,10 +15,11 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ...backends.cpu.arguments import Phase, phase_kernel
-from ...backends.cpu.executor import VALUE, Plan
+from ...backends.cpu.executor import VALUE, run_once
 from ...errors import InputError
 from ...rigid.problem import UNKNOWNS, ContactProblem
 from .kernels import factorised as kernels
+from .kernels import ordering
 from .kernels.friction import with_friction
 from .kernels.judge import FACTOR, GROWTH, KEPT, LAST, RECORD, SMALLEST, TRIES, judge_factorised, judge_matrix, judge_t
 from .kernels.matrix import copy, naive, t_scheme
@@ -33,6 +34,7 @@ class Scheme(ABC):
     def __init__(self, problem: ContactProblem, order: np.ndarray, rates: np.ndarray, start: np.ndarray | None):
         """`rates`: (K, 3), r-factors of normal, tangents and spin, in the problem's order as all its arrays are."""
         self.problem, self.order, self.contacts = problem, order, problem.contacts
+        self.threads = 1  # for what is done before the first iteration; a solver says how many there are
         self.impulses = np.zeros(UNKNOWNS * self.contacts)
         if start is not None:
             self.impulses[:] = start[order].ravel()
@@ -88,12 +90,8 @@ class Scheme(ABC):
 def contact_rows(problem: ContactProblem, order: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """The rows that `kernels.factorised` reads, one contact after the other."""
     out = np.empty((problem.contacts, kernels.ROW))
-    out[:, :6] = problem.frames[order, :2].reshape(-1, 6)
-    out[:, 6:12] = problem.arms[order].reshape(-1, 6)
-    out[:, 12:16] = problem.b[order]
-    out[:, 16:19] = rates[order]
-    out[:, 19:22] = problem.friction[order]
-    out[:, 22], out[:, 23] = problem.radii[order], problem.kinds[order]
+    parts = (problem.frames, problem.arms, problem.b, rates, problem.friction, problem.radii, problem.kinds)
+    ordering.fill_rows(order, *parts, out)
     return out.ravel()
 
 
@@ -122,9 +120,8 @@ def own_matrices(rows: np.ndarray, shared: np.ndarray) -> np.ndarray:
 
 def contacts_of_bodies(pairs: np.ndarray, bodies: int) -> tuple[np.ndarray, np.ndarray]:
     """Row pointers, and 2 k + side of the contacts that touch each body, in order."""
-    flat = pairs.ravel()
-    touching = np.argsort(flat, kind="stable").astype(np.int32)
-    return np.concatenate([[0], np.cumsum(np.bincount(flat, minlength=bodies))]).astype(np.int32), touching
+    found: tuple[np.ndarray, np.ndarray] = ordering.touching(pairs, bodies)
+    return found
 
 
 class Factorised(Scheme):
@@ -139,7 +136,7 @@ class Factorised(Scheme):
         self.arrays = {"rows": rows, "pairs": self.pairs.ravel(), "bodies": bodies, "w": self.w}
         self.arrays |= {"impulses": self.impulses, "previous": self.previous, "change": self.change}
         if start is not None:
-            Plan([self._gather()], 1).run()
+            run_once(self._gather(), 1)
 
     def _gather(self) -> Phase:
         arrays = {"starts": self.starts, "touching": self.touching, **kernels.gather.select(self.arrays)}

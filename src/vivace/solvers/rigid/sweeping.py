@@ -8,12 +8,13 @@ from itertools import pairwise
 import numpy as np
 
 from ...backends.cpu.arguments import Phase
-from ...backends.cpu.executor import SMALLEST_CHUNK, Plan
+from ...backends.cpu.executor import SMALL, SMALLEST_CHUNK, run_once
 from ...checks import check_seed, is_whole, shown
 from ...colouring import COLOURINGS, Colouring, balanced_constraints, colour_constraints
 from ...errors import InputError
 from ...rigid.problem import ContactProblem
 from .base import CONTACT_SOLVERS, ContactSolver
+from .kernels import ordering
 from .kernels.set_rates import bound_rates
 from .schemes import Factorised, Scheme
 
@@ -100,9 +101,9 @@ class ColouredGaussSeidel(ContactSolver):
         if self.unsafe:
             number = np.where(small, (~small).sum(), np.cumsum(~small) - 1)
             colours = number[colours]
-        order = np.argsort(colours, kind="stable")
-        self.colours = np.bincount(colours)
-        return order, np.concatenate([[0], np.cumsum(self.colours)])
+        order, starts = ordering.sorted_by(colours, int(number.max(initial=-1)) + 1)
+        self.colours = np.diff(starts)
+        return order, starts
 
     def iteration(self, scheme: Scheme) -> list[Phase]:
         """The phases of one iteration."""
@@ -142,6 +143,11 @@ class ContactSets(ColouredGaussSeidel):
 
     def arrange(self, problem: ContactProblem) -> np.ndarray:
         """Contacts colour by colour."""
+        sets, starts = ordering.runs(problem.pairs)
+        if len(starts):
+            order, self._pointers = self._merge(self.coloured(problem, sets))
+            visit, self._starts = ordering.members(order, starts)
+            return np.asarray(visit)
         pairs = np.sort(problem.pairs, axis=1)
         sets, which = np.unique(pairs, axis=0, return_inverse=True)
         which = which.reshape(-1)
@@ -158,7 +164,8 @@ class ContactSets(ColouredGaussSeidel):
         assert isinstance(scheme, Factorised)
         if self.inside == "jacobi":
             arrays = {"starts": self._starts, **bound_rates.select(scheme.arrays)}
-            Plan([Phase(bound_rates, arrays, 0, len(self._starts) - 1)], 1).run()
+            sets = len(self._starts) - 1
+            run_once(Phase(bound_rates, arrays, 0, sets), scheme.threads if sets > SMALL else 1)
         inside = np.array([self.inside == "gauss-seidel"], np.int64)
         bounds = [int(pointer) for pointer in self._pointers]
         return [

@@ -1,0 +1,1 @@
+"""Compiled functions of pictures: arrays in, arrays out."""
