@@ -38,6 +38,7 @@ class Density:
         constants: the constants of linear elastic moduli (μ, λ) and of what else it has, if there is such a rule.
         positive: the constants that must be positive; the others may be zero.
         signed: whether constants may be negative, as long as the body at rest resists.
+        plain: whether it is a function of I1 and J alone, whose curvature needs no singular values near rest.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Density:
     constants: Callable[..., tuple[float, ...]] | None = field(default=None, repr=False)
     positive: tuple[str, ...] = ()
     signed: bool = False
+    plain: bool = False
 
     def check(self, values: Sequence[float]) -> np.ndarray:
         """The constants as an array, after a look at each."""
@@ -207,9 +209,9 @@ def _add(name: str, form: str, count: int, **more: object) -> None:
 _add("stvk", "invariants", 2, high=0.5, constants=lambda mu, lam: (lam, mu), positive=("s1",))
 _add(
     "neo-hookean", "invariants", 2, barrier=True, constants=lambda mu, lam: (0.5 * mu, _bulk(mu, lam)),
-    positive=("s0", "s1"),
+    positive=("s0", "s1"), plain=True,
 )  # fmt: skip
 _add("mooney-rivlin", "invariants", 3, barrier=True, constants=_mooney, positive=("s1",))
-_add("fung", "invariants", 4, barrier=True, constants=_fung, positive=("s1",))
-_add("stable-neo-hookean", "invariants", 2, high=None, constants=_stable, positive=("s0", "s1"))
+_add("fung", "invariants", 4, barrier=True, constants=_fung, positive=("s1",), plain=True)
+_add("stable-neo-hookean", "invariants", 2, high=None, constants=_stable, positive=("s0", "s1"), plain=True)
 _add("corotated", "stretches", 2, high=None, constants=lambda mu, lam: (mu, lam), positive=("s0",))

@@ -35,6 +35,10 @@ class Formula(Protocol):
     def barrier(self) -> bool:
         """Whether it has no value unless det F > 0."""
 
+    @property
+    def plain(self) -> bool:
+        """Whether it is known to be one of I1 and J alone."""
+
 
 @dataclass(frozen=True, eq=False)
 class Loops:
@@ -129,9 +133,19 @@ class Loops:
 
     def _phase(self, template: Callable[..., Any], called: str = "", label: str = "") -> phase_kernel:
         functions = {called: self.points[called]} if called else {}
+        if called == "curvature_at":
+            functions["plain_at"] = self._plain_at
         whole = specialised_with(template, functions, COUNT=len(self.density.parameters))
         kept = all(cacheable(f) for f in self.density.functions.values())
         return phase_kernel(whole, items="which", cache=kept, label=label)
+
+    @cached_property
+    def _plain_at(self) -> Callable[..., Any]:
+        """Of a density of I1 and J: curvature without singular values; of others, that there is none."""
+        own, count = self.density.functions, len(self.density.parameters)
+        plain = self.density.form == "invariants" and self.density.plain
+        functions = {k: own[k] for k in ("gradient", "hessian")} if plain else {}
+        return specialised_with(phases.plain_at, functions, COUNT=count, PLAIN=int(plain))
 
     @cached_property
     def local(self) -> phase_kernel:

@@ -7,15 +7,19 @@ right-hand side is κ volume Aᵀ(F - P/κ), so that Y q - b is the gradient of 
 
 from __future__ import annotations
 
+import math
+
 from ...backends.cpu.arguments import doubles, floats, ints, rows
 from ...backends.cpu.compiling import spliced
 from .elements import pair_block, turned_rows
 from .inversion import deformation
+from .points import beyond, cofactor_of, square_of
 from .svd import svd3
 
 LABEL = "local passes"
 BLOCK = 512  # elements whose energies are added up together
-COUNT, ROW = 0, 3  # stand-ins, as in `elements`
+COUNT, ROW, PLAIN = 0, 3, 0  # stand-ins, as in `elements`; PLAIN: a density of I1 and J that may go without stretches
+FLATTEST = 0.3  # stretch down to which it does
 
 
 def stress_at(f, s, held):
@@ -24,6 +28,14 @@ def stress_at(f, s, held):
 
 def curvature_at(f, s, held, positive):
     """U, σ, V and the modes."""
+
+
+def gradient(a, b, c, s):
+    """Slopes of a density of the invariants."""
+
+
+def hessian(a, b, c, s):
+    """Its curvatures."""
 
 
 @spliced
@@ -81,6 +93,81 @@ def missed(
         partial[block // BLOCK] = total
 
 
+@spliced
+def _plain_modes(i1, i2, j, d1, dj, h11, hjj, h1j):
+    """Curvature of W(I1, J) by F as 2 W₁ I + w ∂cof F + [F cof F] M [F cof F]ᵀ: 2 W₁, w, and M's 11, 1J, JJ.
+
+    No singular values are needed, and what makes it indefinite is taken away here, as far as it can be told apart: M's
+    negative eigenvalue, and what of w = W_J would turn the flips and twists 2 W₁ ± w σ over, σ being the largest
+    stretch. Near rest little of it changes; `tests/hyperelastic/test_phases.py` says how little.
+    """
+    third = i1 / 3.0
+    p = max(third * third - i2 / 3.0, 0.0)
+    root = math.sqrt(p)
+    r = third * third * third - i1 * i2 / 6.0 + 0.5 * j * j
+    cosine = min(1.0, max(-1.0, r / (p * root))) if p > 0.0 else 1.0
+    largest = math.sqrt(third + 2.0 * root * math.cos(math.acos(cosine) / 3.0))
+    own = 2.0 * max(d1, 0.0)
+    most = own / largest
+    a, b, c = 4.0 * h11, 2.0 * h1j, hjj
+    mean, apart = 0.5 * (a + c), math.sqrt(0.25 * (a - c) * (a - c) + b * b)
+    if mean - apart < 0.0:
+        high = max(mean + apart, 0.0)
+        x, y = b, high - a
+        size = x * x + y * y
+        scale = high / size if size > 0.0 else 0.0
+        a, b, c = scale * x * x, scale * x * y, scale * y * y
+    return own, min(max(dj, -most), most), a, b, c
+
+
+@spliced
+def _times(f, b):
+    return (
+        f[0] * b[0] + f[1] * b[1] + f[2] * b[2],
+        f[3] * b[0] + f[4] * b[1] + f[5] * b[2],
+        f[6] * b[0] + f[7] * b[1] + f[8] * b[2],
+    )
+
+
+@spliced
+def corners(inverse, at):
+    """b of the four corners: three rows of the inverse, and before them minus their sum."""
+    b1 = float(inverse[at]), float(inverse[at + 1]), float(inverse[at + 2])
+    b2 = float(inverse[at + 3]), float(inverse[at + 4]), float(inverse[at + 5])
+    b3 = float(inverse[at + 6]), float(inverse[at + 7]), float(inverse[at + 8])
+    return (-b1[0] - b2[0] - b3[0], -b1[1] - b2[1] - b3[1], -b1[2] - b2[2] - b3[2]), b1, b2, b3
+
+
+@spliced
+def _plain_block(f, c, modes, a, b):
+    """Second derivative by corners with rows a and b: nine scalars row by row."""
+    own, w, m11, m1j, mjj = modes
+    fa, fb, ca, cb = _times(f, a), _times(f, b), _times(c, a), _times(c, b)
+    u = m11 * fb[0] + m1j * cb[0], m11 * fb[1] + m1j * cb[1], m11 * fb[2] + m1j * cb[2]
+    v = m1j * fb[0] + mjj * cb[0], m1j * fb[1] + mjj * cb[1], m1j * fb[2] + mjj * cb[2]
+    x, y, z = _times(f, (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]))
+    even = own * (a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+    return (
+        fa[0] * u[0] + ca[0] * v[0] + even, fa[0] * u[1] + ca[0] * v[1] + w * z, fa[0] * u[2] + ca[0] * v[2] - w * y,
+        fa[1] * u[0] + ca[1] * v[0] - w * z, fa[1] * u[1] + ca[1] * v[1] + even, fa[1] * u[2] + ca[1] * v[2] + w * x,
+        fa[2] * u[0] + ca[2] * v[0] + w * y, fa[2] * u[1] + ca[2] * v[1] - w * x, fa[2] * u[2] + ca[2] * v[2] + even,
+    )  # fmt: skip
+
+
+def plain_at(f, s, held):
+    """Template: whether an element goes without stretches; then cof F and its modes."""
+    cofactor = cofactor_of(f)
+    modes = 0.0, 0.0, 0.0, 0.0, 0.0
+    if PLAIN == 0 or held != 0.0:
+        return False, cofactor, modes
+    i1, i2, j = square_of(f), square_of(cofactor), f[0] * cofactor[0] + f[1] * cofactor[1] + f[2] * cofactor[2]
+    if not beyond(i1, i2, j, max(FLATTEST, s[COUNT + 1])):
+        return False, cofactor, modes
+    d1, _, dj = gradient(i1, i2, j, s)
+    h11, _, hjj, _, h1j, _ = hessian(i1, i2, j, s)
+    return True, cofactor, _plain_modes(i1, i2, j, d1, dj, h11, hjj, h1j)
+
+
 def diagonal(
     begin, end, iteration, vertices: ints, inverse: floats, volumes: floats, which: ints, constants: doubles,
     held: doubles, slots: ints, q: rows, straight: rows, mixed: rows,
@@ -88,12 +175,23 @@ def diagonal(
     """Template: each corner's own second derivative without negative eigenvalues, xx yy zz and yz xz xy by slots."""
     for t in range(begin, end):
         s = constants[which[t] * (COUNT + ROW) : (which[t] + 1) * (COUNT + ROW)]
-        d, m = curvature_at(deformation(t, q, vertices, inverse), s, held[t], True)
-        b = turned_rows(d, inverse, 9 * t)
-        for k in range(4):
-            x = pair_block(d, m, b[k], b[k], float(volumes[t]))
-            _put(straight, slots[4 * t + k], x[0], x[4], x[8])
-            _put(mixed, slots[4 * t + k], x[5], x[2], x[1])
+        f, v = deformation(t, q, vertices, inverse), float(volumes[t])
+        plain, c, modes = plain_at(f, s, held[t])
+        if plain:
+            b = corners(inverse, 9 * t)
+            for k in range(4):
+                _put_own(straight, mixed, slots[4 * t + k], _plain_block(f, c, modes, b[k], b[k]), v)
+        else:
+            d, m = curvature_at(f, s, held[t], True)
+            b = turned_rows(d, inverse, 9 * t)
+            for k in range(4):
+                _put_own(straight, mixed, slots[4 * t + k], pair_block(d, m, b[k], b[k], 1.0), v)
+
+
+@spliced
+def _put_own(straight, mixed, i, x, v):
+    _put(straight, i, v * x[0], v * x[4], v * x[8])
+    _put(mixed, i, v * x[5], v * x[2], v * x[1])
 
 
 def pairs(
@@ -106,15 +204,28 @@ def pairs(
     """
     for t in range(begin, end):
         s = constants[which[t] * (COUNT + ROW) : (which[t] + 1) * (COUNT + ROW)]
-        d, m = curvature_at(deformation(t, q, vertices, inverse), s, held[t], True)
-        b, at = turned_rows(d, inverse, 9 * t), 18 * t
-        for i in range(3):
-            for k in range(i + 1, 4):
-                x = pair_block(d, m, b[i], b[k], float(volumes[t]))
-                _put(out, at, x[0], x[4], x[8])
-                _put(out, at + 1, x[1], x[5], x[6])
-                _put(out, at + 2, x[2], x[3], x[7])
-                at += 3
+        f, v, to = deformation(t, q, vertices, inverse), float(volumes[t]), 18 * t
+        plain, c, modes = plain_at(f, s, held[t])
+        if plain:
+            b = corners(inverse, 9 * t)
+            for i in range(3):
+                for k in range(i + 1, 4):
+                    _put_pair(out, to, _plain_block(f, c, modes, b[i], b[k]), v)
+                    to += 3
+        else:
+            d, m = curvature_at(f, s, held[t], True)
+            b = turned_rows(d, inverse, 9 * t)
+            for i in range(3):
+                for k in range(i + 1, 4):
+                    _put_pair(out, to, pair_block(d, m, b[i], b[k], 1.0), v)
+                    to += 3
+
+
+@spliced
+def _put_pair(out, i, x, v):
+    _put(out, i, v * x[0], v * x[4], v * x[8])
+    _put(out, i + 1, v * x[1], v * x[5], v * x[6])
+    _put(out, i + 2, v * x[2], v * x[3], v * x[7])
 
 
 def hold(

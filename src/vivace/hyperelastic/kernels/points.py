@@ -63,7 +63,8 @@ def beyond(i1, i2, j, stretch):
 
 
 @spliced
-def _cofactor(f):
+def cofactor_of(f):
+    """cof F of nine scalars."""
     return (
         f[4] * f[8] - f[5] * f[7], f[5] * f[6] - f[3] * f[8], f[3] * f[7] - f[4] * f[6],
         f[7] * f[2] - f[8] * f[1], f[8] * f[0] - f[6] * f[2], f[6] * f[1] - f[7] * f[0],
@@ -72,7 +73,7 @@ def _cofactor(f):
 
 
 @spliced
-def _square(f):
+def square_of(f):
     """‖F‖² of nine scalars."""
     low = f[0] * f[0] + f[1] * f[1] + f[2] * f[2] + f[3] * f[3]
     return low + f[4] * f[4] + f[5] * f[5] + f[6] * f[6] + f[7] * f[7] + f[8] * f[8]
@@ -90,8 +91,8 @@ def is_plain(i1, i2, j, s, held):
 def energy_at(f, s, held):
     """Template: W(F)."""
     if INVARIANT == 1:
-        cofactor = _cofactor(f)
-        i1, i2, j = _square(f), _square(cofactor), f[0] * cofactor[0] + f[1] * cofactor[1] + f[2] * cofactor[2]
+        cofactor = cofactor_of(f)
+        i1, i2, j = square_of(f), square_of(cofactor), f[0] * cofactor[0] + f[1] * cofactor[1] + f[2] * cofactor[2]
         if is_plain(i1, i2, j, s, held):
             return value(i1, i2, j, s)
     d = svd3(f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8])
@@ -125,8 +126,8 @@ def slopes_of(x, y, z, s, held):
 def stress_at(f, s, held):
     """Template: W and the first Piola-Kirchhoff stress P = ∂W/∂F, nine scalars row by row."""
     if INVARIANT == 1:
-        cofactor = _cofactor(f)
-        i1, i2, j = _square(f), _square(cofactor), f[0] * cofactor[0] + f[1] * cofactor[1] + f[2] * cofactor[2]
+        cofactor = cofactor_of(f)
+        i1, i2, j = square_of(f), square_of(cofactor), f[0] * cofactor[0] + f[1] * cofactor[1] + f[2] * cofactor[2]
         if is_plain(i1, i2, j, s, held):
             d1, d2, dj = gradient(i1, i2, j, s)
             return value(i1, i2, j, s), _piola(f, cofactor, i1, d1, d2, dj)
