@@ -70,7 +70,7 @@ class NewtonMultigrid(Solver):
 
     Attributes:
         steps: iterations for each Hessian, 1 to 100; 0: two, or four where there are tetrahedra, with which a Hessian
-            takes ten times as long as an iteration.
+            takes ten times as long as an iteration, and eight where these are hyperelastic.
         coarsening: "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation.
         colouring_algorithm: of the fine level (see `vivace list colourings`).
 
@@ -221,7 +221,7 @@ class NewtonMultigrid(Solver):
         of it goes into this one's.
         """
         begin = time.perf_counter_ns()
-        count = 1 if last else self.steps or (2 if self.levels.fine.turned else 4)
+        count = 1 if last else self.steps or (8 if self.levels.layout.potentials else 2 if self.levels.fine.turned else 4)
         if at_ns is not None:
             at_ns -= self._usual("look")
             another = sum(map(self._usual, self._took))
