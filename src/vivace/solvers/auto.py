@@ -4,7 +4,8 @@ It is `lattice(multigrid)`, in as many substeps as the budget pays for with two 
 substeps follow the true motion more closely than eight rounds in one step, because implicit Euler at 33 ms is itself
 far from it, and because less has to turn at once. A body of tetrahedra through which waves travel slowly turns in
 small regions that a lattice is too coarse for, and projecting it twice a round costs more than the lattice brings:
-there it is `lbfgs(multigrid)`, two iterations a substep.
+there it is `lbfgs(multigrid)`, two iterations a substep. Hyperelastic bodies go by `newton-multigrid`, one Hessian a
+substep: of 57,528 neo-Hookean tetrahedra that hang by one hand they are 1 % of their way from the converged motion.
 
 What may touch something is walked in steps of 1/60 s at most, with four rounds at least in each, however late; among
 rigid bodies that are free, of 1/120 s.
@@ -28,6 +29,7 @@ from ..backends.cpu.arguments import Phase
 from ..collisions.contacts import ContactForces, Contacts
 from ..constraints import Role
 from ..energy.system import System
+from ..hyperelastic.term import Hyperelastic
 from ..model.model import Model
 from .base import (
     LEAST_ROUNDS,
@@ -46,6 +48,8 @@ BIG = 60_000  # vertices from which a hierarchy is built in the background, with
 # Milliseconds of a round on two threads, by what they are proportional to; of an iteration without a lattice.
 ROUND_MS = {"once": 0.05, "vertex": 3.5e-5, "spring": 1.0e-5, "quadratic": 0.7e-5, "projected": 8.5e-5}
 ITERATION_MS = {"once": 0.05, "vertex": 4.0e-5, "spring": 1.0e-5, "quadratic": 0.7e-5, "projected": 4.0e-5}
+HESSIAN_MS = {"once": 0.1, "element": 5.5e-4}  # likewise of a Newton iteration of hyperelastic elements
+STEPS = 8  # iterations for each Hessian, as `newton-multigrid` has them
 TYPICAL = 0.008  # s: a substep, for the choice between the two
 SLOW = 0.3  # of a body's size that a wave travels in it, below which bodies of tetrahedra do without a lattice
 SPENT = 0.95  # share of a budget that is planned for
@@ -55,8 +59,15 @@ LONGEST = 1 / 60  # s: of what may touch; in longer steps what is dragged goes t
 LONGEST_PUSHING = 1 / 120  # s: of what pushes rigid bodies; in longer steps light ones are thrown off heavy ones
 
 
+def is_hyperelastic(model: Model) -> bool:
+    """Whether it has terms of hyperelastic materials."""
+    return any(isinstance(term, Hyperelastic) for term in model.terms)
+
+
 def round_ms(model: Model) -> float:
-    """What the model expects of one round (ms)."""
+    """What the model expects of one round (ms); of two, a Newton iteration, of hyperelastic bodies."""
+    if is_hyperelastic(model):
+        return (HESSIAN_MS["once"] + HESSIAN_MS["element"] * len(model.mesh.tets)) / ROUNDS
     count = {role: sum(len(group) for group in model.groups if group.kind.role is role) for role in Role}
     cost = ROUND_MS if wants_lattice(model) else ITERATION_MS
     return (
@@ -91,13 +102,14 @@ def reach(model: Model, h: float) -> float:
 class Auto(Solver):
     """What moves best under the budget: the default.
 
-    Limitations: no constraints known by their value, no energy terms of a model's own; what touches gets four rounds in
-    each step, however late; cloth of 10⁶ N/m moves too slowly at 8 ms; contacts between surfaces do not remember their
-    forces, so that heaps creep; from 60,000 vertices on with a budget of time, its hierarchy is set up in the
-    background, and steps are sweeps until then.
+    Limitations: no constraints known by their value, no energy terms of a model's own but hyperelastic ones; what
+    touches gets four rounds in each step, however late; cloth of 10⁶ N/m moves too slowly at 8 ms; contacts between
+    surfaces do not remember their forces, so that heaps creep; from 60,000 vertices on with a budget of time, its
+    hierarchy is set up in the background, and steps are sweeps until then.
     """
 
     name = "auto"
+    takes_hyperelastic = True
 
     def __post_init__(self) -> None:
         self._solver: Solver | None = None
@@ -116,7 +128,7 @@ class Auto(Solver):
             most = min(most, int(SPENT * budget.ms / (ROUNDS * self._round_ms(model))))
         elif budget.iterations is None:
             return 1  # the step is to be solved as it is
-        return max(1, min(most, budget.most_iterations // ROUNDS))
+        return max(1, min(most, budget.most_iterations // (STEPS if is_hyperelastic(model) else ROUNDS)))
 
     def _round_ms(self, model: Model) -> float:
         """Measured once for models that differ in their pins only."""
@@ -129,7 +141,8 @@ class Auto(Solver):
         cells = FREE_CELLS if system.model.collisions is None else TOUCHING_CELLS
         inner = "multigrid:background=True" if system.n >= BIG else "multigrid"
         options = {"inner": inner, "cells": cells} if wants_lattice(system.model) else {"inner": inner}
-        self._solver = make_solver(("lattice" if "cells" in options else "lbfgs", options))
+        solver = ("lattice" if "cells" in options else "lbfgs", options)
+        self._solver = make_solver("newton-multigrid" if system.hyperelastic else solver)
         self.snaps_pins = self._solver.snaps_pins
         self._solver.prepare(system, threads=threads, seed=seed)
         self.pushes_bodies = self._solver.pushes_bodies

@@ -221,7 +221,8 @@ class NewtonMultigrid(Solver):
         of it goes into this one's.
         """
         begin = time.perf_counter_ns()
-        count = 1 if last else self.steps or (8 if self.levels.layout.potentials else 2 if self.levels.fine.turned else 4)
+        usual = 8 if self.levels.layout.potentials else 2 if self.levels.fine.turned else 4
+        count = 1 if last else self.steps or usual
         if at_ns is not None:
             at_ns -= self._usual("look")
             another = sum(map(self._usual, self._took))
