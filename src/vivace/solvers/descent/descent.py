@@ -8,10 +8,11 @@ iterations and multiplied by γ = 0.7 until ε falls. Where we do otherwise, and
 
     α      It begins at 1.6 / λ with λ the largest eigenvalue of P⁻¹H at rest, by the power method, and returns to that.
            The paper's, α/γ of the step before, is too long in every step, and eight iterations are lost each time.
-    ε      Where it has risen we go back to the last place that was known to be lower, which the paper leaves open; the
-           last iterations are judged, too. So the energy never rises, whatever the number of iterations. That ε falls
-           is not enough: one mode may grow while the others still outweigh it. So the residual must fall, too, in the
-           norm in which modes count by their energy; where it does not, there is less momentum from then on.
+    ε      Where it has risen we go back to the last place that was known to be lower, which the paper leaves open, take
+           a new preconditioner and look sooner; the last iterations are judged, too. So the energy never rises,
+           whatever the number of iterations. That ε falls is not enough: one mode may grow while the others still
+           outweigh it. So the residual must fall, too, in the norm in which modes count by their energy; where it does
+           not, there is less momentum from then on.
     ρ      Of a constant, the paper says to tune it. Unless it is given it is the one with which the polynomial of the
            step's iterations falls to e⁻⁷ (`momentum`), and 1 - ρ doubles where ε has risen. On a hanging cube with 30
            iterations no step is then taken back, and nothing had to be tuned.
@@ -31,13 +32,16 @@ from ...errors import InputError
 from ..base import SOLVERS, Deadline, Outcome, Solver
 from ..projective.layout import CONTACT, Layout
 from ..projective.ordering import morton_rank
+from ..projective.potentials import far_too_high, last_positions
 from .directions import DIRECTIONS, Direction
 from .momentum import MOMENTA
 from .problem import Problem
 
 SHORTEST = 1e-4  # step length
 TO_LARGEST = 1.6  # α times the largest eigenvalue of P⁻¹H at rest, below 2
+TRIES = 8  # in a row that raised the energy: what they could still gain is rounding
 STEADY = 8  # steps without a rise after which longer ones are tried again
+SHORT = 0.25  # of the first step length: no diagonal of a Hessian that is fresh asks for less, so steps begin there
 USUAL = 16  # iterations that a step is thought to have, until one was made
 
 
@@ -73,6 +77,7 @@ class Descent(Solver):
     takes_hyperelastic = True
     snaps_pins = False
     layout: Layout | None = None
+    _instead: np.ndarray | None = None  # where the next step begins, if not where it is told to
 
     def __post_init__(self) -> None:
         check_name("direction", self.direction, tuple(DIRECTIONS))
@@ -127,7 +132,9 @@ class Descent(Solver):
             self.layout.contacts.recall(memory)
 
     def see(self, frame: Frame) -> None:
-        """Nothing: hyperelastic terms are functions of the positions alone."""
+        """Begin the next step where the last one ended, if its prediction is far too high."""
+        if self.system is not None and far_too_high(self.system, frame):
+            self._instead = last_positions(self.system, frame)
 
     def adapt(self, system: System) -> bool:
         """Take over the new diagonal."""
@@ -158,9 +165,9 @@ class Descent(Solver):
         """Those of the layout's contacts."""
         return None if self.layout is None else self.layout.contact_forces()
 
-    def _slow_down(self) -> None:
-        """Less momentum; where there is none left to give up, shorter steps."""
-        if not self._momentum.reduce():
+    def _slow_down(self, least: float = 0.0) -> None:
+        """Less momentum; where there is none left to give up, shorter steps, but none below `least` for that."""
+        if not self._momentum.reduce() and self._length > least:
             self._length *= self.shrink
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
@@ -168,11 +175,13 @@ class Descent(Solver):
         if self.layout is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         layout, problem, budget = self.layout, self.problem, deadline.budget
-        layout.load(start, constant)
+        layout.load(start if self._instead is None else self._instead, constant)
+        self._instead = None
         met = problem.look()
         limit = -1.0
         if budget.tolerance is not None and np.isfinite(met):
             limit = max(budget.tolerance * met, np.sqrt(layout.resolution()))
+        self._length = max(self._length, SHORT * self._first)
         self._steady += 1
         if self._steady >= STEADY:
             self._length, self._steady = min(self._length / self.shrink, self._first), 0
@@ -182,6 +191,7 @@ class Descent(Solver):
         self._direction.begin()
         self._momentum.begin(self._usual)
         sweeps, since, rejected, rising, stopped, residuals = 0, 0, 0, 0, "", list[tuple[int, float]]()
+        patience, still, tries = self.check, False, 0
         while not stopped:
             began = time.perf_counter_ns()
             if deadline.trace:
@@ -195,26 +205,34 @@ class Descent(Solver):
             sweeps, since = sweeps + 1, since + 1
             now = time.perf_counter_ns()
             stopped = "tolerance" if last <= limit else deadline.reached(sweeps, now - began)
-            if since >= self.check or stopped or self._direction.searches:
+            if since >= patience or stopped or self._direction.searches:
                 since = 0
                 size = problem.size()
                 if problem.lower():
                     problem.mark()
+                    tries = 0
                     if self._direction.searches or size <= level:
                         self._momentum.grow()
+                        if self._length < SHORT * self._first:
+                            self._length /= self.shrink
+                        patience = min(2 * patience, self.check)
                     else:  # some mode grows, though the others still outweigh it
-                        self._slow_down()
+                        self._slow_down(SHORT * self._first)
                         rising += 1
                     level = size
                 else:
-                    rejected += 1
+                    rejected, tries, patience = rejected + 1, tries + 1, max(patience // 2, 1)
                     problem.back()
+                    still = problem.settled() or tries >= TRIES
                     met = float(np.linalg.norm(problem.r.astype(np.float64)))
-                    self._slow_down()
+                    if tries == 1:
+                        problem.precondition()  # the one of before may be why
+                    if not still:
+                        self._slow_down()
                     self._direction.begin()
-                    if self._length < SHORTEST and not stopped:
+                    if (still or self._length < SHORTEST) and not stopped:
                         stopped = "time" if budget.iterations is None else "iterations"
         self._steady, self._usual = 0 if rejected + rising else self._steady, sweeps
         layout.store(out)
-        note = f"energy rose, and was taken back, {rejected} times" if rejected else ""
+        note = "down to rounding" if still else f"energy rose, and was taken back, {rejected} times" if rejected else ""
         return Outcome(sweeps, last, stopped, time.perf_counter_ns(), note, np.reshape(residuals, (-1, 2)))

@@ -55,7 +55,8 @@ class Jacobi(Direction):
     def step(self, length: float, momentum: Momentum) -> float:
         """q̄ = q + α Δq, and what the momentum makes of it."""
         problem = self.problem
-        new = problem.r / self.scale()
+        with np.errstate(invalid="ignore"):  # a force that is no number moves nothing: the energy tells
+            new = problem.r / self.scale()
         new *= np.float32(length)
         new += problem.q
         momentum.next(problem.q, new)

@@ -25,6 +25,7 @@ from ..projective.kernels.sweep import store_residual
 from ..projective.layout import Layout
 
 PADDED = 4  # springs that are judged at once
+STILL = 2.0**-22  # of the largest coordinate: four times half an ulp, as in `Layout.resolution`
 ROUNDING = 1e-6  # of the work done: what float32 leaves uncertain of a change of energy
 
 
@@ -134,6 +135,11 @@ class Problem:
         np.copyto(self.q, self.old)
         np.copyto(self.r, self.r_old)
 
+    def settled(self) -> bool:
+        """Whether what is left of the residual is rounding: it would move nothing by more than positions are known."""
+        with np.errstate(invalid="ignore"):
+            return float(np.abs(self.r / self.scale).max()) <= STILL * float(np.abs(self.q).max())
+
     def change(self) -> tuple[float, float]:
         """ε(q) - ε(old) in joules, and the work that r_old would have done: about what float32 can tell of it."""
         self._judge.run(1, first=1)
@@ -167,7 +173,8 @@ class Problem:
     def size(self) -> float:
         """The residual's norm in which modes count by their energy, √(r·P⁻¹r)."""
         r = self.r.astype(np.float64)
-        return float(np.sqrt(np.sum(r * r / self.scale)))
+        with np.errstate(invalid="ignore"):
+            return float(np.sqrt(np.sum(r * r / self.scale)))
 
     def lower(self) -> bool:
         """Whether ε is not higher at q than at the marked place, as far as rounding lets one say."""

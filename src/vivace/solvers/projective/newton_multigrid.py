@@ -42,7 +42,7 @@ from ...backends.cpu.executor import Plan
 from ...checks import is_whole
 from ...collisions.contacts import ContactForces, Contacts
 from ...colouring import COLOURINGS, colour
-from ...energy.system import System
+from ...energy.system import Frame, System
 from ...errors import InputError, UnknownNameError
 from ..base import SOLVERS, Deadline, Outcome, Solver
 from .block_levels import BlockLevels
@@ -54,6 +54,7 @@ from .kernels.quasi_newton import judge_blocks
 from .kernels.sweep import store_residual
 from .layout import CONTACT, Layout
 from .ordering import morton_rank
+from .potentials import far_too_high, last_positions
 
 HALVINGS = 12  # of a step that would raise the energy, before it is given up
 LONGER = 4  # times as many iterations in the last Newton iteration of a step, if there is time
@@ -87,6 +88,7 @@ class NewtonMultigrid(Solver):
     takes_hyperelastic = True
     snaps_pins = False
     layout: Layout | None = None
+    _instead: np.ndarray | None = None  # where the next step begins, if not where it is told to
 
     def __post_init__(self) -> None:
         if self.coarsening not in COARSENINGS:
@@ -179,12 +181,18 @@ class NewtonMultigrid(Solver):
         """Those of the layout's contacts."""
         return None if self.layout is None else self.layout.contact_forces()
 
+    def see(self, frame: Frame) -> None:
+        """Begin the next step where the last one ended, if its prediction is far too high."""
+        if self.system is not None and far_too_high(self.system, frame):
+            self._instead = last_positions(self.system, frame)
+
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Hessian, some iterations of conjugate gradients, a step along what they found; until a limit is met."""
         if self.layout is None:
             raise InputError(f"solver {self.name!r} has not been prepared for a system")
         layout, budget = self.layout, deadline.budget
-        layout.load(start, constant)
+        layout.load(start if self._instead is None else self._instead, constant)
+        self._instead = None
         self._time("look", self._look)
         met, limit = layout.residual(), -1.0
         if budget.tolerance is not None and np.isfinite(met):

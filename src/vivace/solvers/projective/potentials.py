@@ -11,8 +11,11 @@ import numpy as np
 
 from ...backends.cpu.arguments import Phase
 from ...energy.kernels.assemble import assign_slots
+from ...energy.system import Frame, System
 from ...hyperelastic.kernels.phases import BLOCK
 from ...hyperelastic.term import Hyperelastic
+
+MUCH = 0.01
 
 
 class Potential:
@@ -75,3 +78,29 @@ class Potential:
     def pairs(self, out: np.ndarray) -> Phase:
         """The Hessian between two corners of every element: 18 rows an element."""
         return self.term.loops.pairs.over(0, self.count, out=out, **self._arrays)
+
+
+def far_too_high(system: System, frame: Frame) -> bool:
+    """Whether what a step begins with stores far more energy than there is: then it should begin at the last positions.
+
+    Where a body is far out of shape, its prediction may have many times the energy that there is. What a few
+    iterations from there leave of it is more than there was, the next prediction is worse, and the body explodes. The
+    last positions have the energy that there was, E + |q - s|² m/(2 h²), and that cannot happen. They are a bad start
+    otherwise, from which things hardly move in a few iterations. So "far" is told by the material: MUCH of what it
+    stores when it is stretched to twice its length along all axes.
+    """
+    much = MUCH * 1.5 * sum(float(term.proxy.weights.sum()) for term in system.hyperelastic)
+    stored = sum(term.energy(frame.start, frame) for term in system.hyperelastic)
+    if stored <= much:
+        return False
+    there = sum(term.energy(frame.previous, frame) for term in system.hyperelastic)
+    moving = 0.5 * float(system.inertia @ np.square(frame.previous - frame.s).sum(axis=1))
+    return bool(not stored <= much + there + moving)
+
+
+def last_positions(system: System, frame: Frame) -> np.ndarray:
+    """Where the last step ended, rows (n, 4), pins at their targets."""
+    rows = np.zeros((system.n, 4), np.float32)
+    rows[:, :3] = frame.previous
+    rows[system.model.pinned, :3] = frame.targets
+    return rows

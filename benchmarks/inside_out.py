@@ -1,0 +1,83 @@
+"""How many bodies come back from a tangle, every vertex anywhere in the box that the body filled.
+
+    python benchmarks/inside_out.py                                  # every material as it comes
+    python benchmarks/inside_out.py --high 0.5                       # converted from half of a length on
+    python benchmarks/inside_out.py --high 0.8 --low 0.3 --solvers newton-multigrid
+
+"back": every stretch within a hundredth of 1. "free": nothing is inverted, but something is still tangled, as a star
+of elements that is wound twice around a vertex: a minimum of the energy, in which any solver stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import numpy as np
+
+from vivace import Budget, Model, Simulation, mesh
+from vivace.hyperelastic import HYPERELASTIC, Conversion, svd
+from vivace.model.materials import MATERIALS
+
+NEAR = 0.01
+
+
+def stretches(model: Model, q: np.ndarray) -> np.ndarray:
+    """σ (m, 3) of all tetrahedra."""
+    term = model.terms[0]
+    x = q.astype(np.float64)[term.vertices]
+    edges = (x[:, 1:] - x[:, :1]).transpose(0, 2, 1)
+    return svd(edges @ term.elements.inverse.reshape(-1, 3, 3))[1]
+
+
+def outcome(model: Model, solver: str, iterations: int, frames: int, seed: int) -> tuple[str, int]:
+    """What became of a tangle, and the frame."""
+    low, high = model.mesh.bounds
+    sim = Simulation(model, solver=solver, budget=Budget(iterations=iterations), threads=1, time_step=1 / 30)
+    sim.positions = np.random.default_rng(seed).uniform(low, high, model.mesh.vertices.shape)
+    for frame in range(1, frames + 1):
+        if not sim.step().finite:
+            return "not finite", frame
+        sigma = stretches(model, sim.positions)
+        if np.abs(sigma - 1).max() < NEAR:
+            return "back", frame
+        if not sim.velocities.any():
+            break
+    return ("free" if sigma.min() > 0 else "inverted"), frame
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=50)
+    parser.add_argument("--frames", type=int, default=150)
+    parser.add_argument("--vertices", type=int, default=4, help="along a side of the cube")
+    parser.add_argument("--solvers", default="descent,newton-multigrid")
+    parser.add_argument("--iterations", type=int, default=64)
+    parser.add_argument("--materials", default=",".join(HYPERELASTIC))
+    parser.add_argument("--low", type=float, help="of Conversion")
+    parser.add_argument("--high", type=float, help="of Conversion")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    body, rows = mesh.cube(given.vertices, side=0.3), []
+    for name in given.materials.split(","):
+        conversion: bool | Conversion = True
+        if given.high is not None or given.low is not None:
+            conversion = Conversion(high=given.high, **({} if given.low is None else {"low": given.low}))
+        if HYPERELASTIC[name].high is None:
+            conversion = True  # it needs none
+        material = MATERIALS[name](young=1e5, poisson=0.4, conversion=conversion)
+        model = Model.of(body, material, gravity=(0, 0, 0), air=2.0)
+        for solver in given.solvers.split(","):
+            ends = [outcome(model, solver, given.iterations, given.frames, seed) for seed in range(given.seeds)]
+            counts = {what: sum(end == what for end, _ in ends) for what in ("back", "free", "inverted", "not finite")}
+            times = [frame for end, frame in ends if end == "back"]
+            rows.append({"material": name, "solver": solver, **counts, "frames": float(np.median(times or [np.nan]))})
+            if not given.json:
+                words = ", ".join(f"{count} {what}" for what, count in counts.items())
+                print(f"{name:20s} {solver:18s} of {given.seeds}: {words}; {rows[-1]['frames']:.0f} frames", flush=True)
+    if given.json:
+        print(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""Descent methods: every direction finds the minimum, none raises the energy; threads, states, options."""
+
+import numpy as np
+import pytest
+
+from solvers.descent.bodies import MATERIALS, cube, frame_of, strained, tangled
+from solvers.rounding import U, run
+from vivace import Budget, InputError, Simulation, UnknownNameError
+from vivace.solvers import make_solver
+from vivace.solvers.descent.directions import DIRECTIONS
+from vivace.solvers.descent.momentum import MOMENTA
+
+SOLVERS = ["descent", "newton-multigrid"]
+ALL = [*(f"descent:direction={name}" for name in DIRECTIONS), "descent:momentum=nesterov", "descent:momentum=none"]
+
+
+def prepared(what, system, threads=1):
+    solver = make_solver(what)
+    solver.prepare(system, threads=threads, seed=0)
+    return solver
+
+
+def rounding(system, frame, q):
+    """What float32 positions leave unknown of ε (J): Σ Y_ii (4 u |q_i|)²/2 and the forces at its rim, r (4 u |q_i|)."""
+    reach = 4 * U * np.linalg.norm(q, axis=1)
+    force = np.linalg.norm(system.gradient(q, frame), axis=1)
+    return float(system.diagonal @ reach**2 + force @ reach)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", [*ALL, "newton-multigrid"])
+def test_every_direction_finds_newtons_minimum(what):
+    """(ε - ε*)/(ε(s) - ε*) is below 1e-4 after as many iterations as each may need, on a cube let go in mid-swing."""
+    model = cube("neo-hookean", pinned=True)
+    q = strained(model, noise=0.0)
+    q[model.pinned] = model.targets
+    system, frame = frame_of(model, q)
+    newton = prepared("newton", system)
+    newton.see(frame)
+    best = system.energy(run(newton, system, frame, 40), frame)
+    first = system.energy(frame.start, frame)
+    slow = "gradient" in what or "none" in what
+    found = system.energy(run(prepared(what, system), system, frame, 1500 if slow else 300), frame)
+    assert found - best <= 1e-4 * (first - best) + rounding(system, frame, q)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("iterations", [1, 4, 16, 96])
+@pytest.mark.parametrize("name", MATERIALS)
+@pytest.mark.parametrize("what", [*ALL, "newton-multigrid"])
+def test_energy_never_rises(what, name, iterations):
+    """ε(end) <= ε(start) but for rounding: from a body that was shaken, and from a tangle. No damping, h = 1/30 s."""
+    if "newton" in what and iterations > 16:
+        pytest.skip("16 Newton steps are to rounding already")
+    for state in (strained, tangled):
+        model = cube(name, n=3, early=True, pinned=True)
+        system, frame = frame_of(model, state(model, 4))
+        start = system.energy(frame.start, frame)
+        end = run(prepared(what, system), system, frame, iterations)
+        assert np.isfinite(end).all()
+        after = system.energy(end, frame)
+        assert after <= start + rounding(system, frame, frame.start) * 1e-3
+        assert after < start
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", SOLVERS)
+@pytest.mark.parametrize("name", MATERIALS)
+@pytest.mark.parametrize("iterations", [1, 4, 16])
+def test_what_swings_without_damping_gains_nothing(what, name, iterations):
+    """Kinetic, stored and gravity's energy together never exceed what they were by more than a hundredth."""
+    model = cube(name, n=3, pinned=True)
+    sim = Simulation(model, solver=what, budget=Budget(iterations=iterations), threads=1, time_step=1 / 30, substeps=1)
+    rest = model.mesh.vertices
+    sim.velocities = 2.0 * (rest - rest.mean(axis=0))[:, [2, 0, 1]] * 10
+
+    def total():
+        q, v = sim.positions.astype(np.float64), sim.velocities.astype(np.float64)
+        falling = -float(model.masses @ (q - rest) @ model.gravity)
+        return 0.5 * float(model.masses @ (v * v).sum(axis=1)) + sim.system.potential(q) + falling
+
+    first = total()
+    for _ in range(150):
+        assert sim.step().finite
+        assert total() <= 1.01 * first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["descent", "descent:direction=l-bfgs", "descent:direction=nonlinear-cg", SOLVERS[1]])
+@pytest.mark.parametrize("name", MATERIALS)
+def test_threads_do_not_change_a_bit(what, name):
+    """With a budget of iterations; 343 vertices, so that there is something to share."""
+    model = cube(name, n=7, pinned=True)
+    found = []
+    for threads in (1, 2):
+        sim = Simulation(model, solver=what, budget=Budget(iterations=9), threads=threads)
+        sim.positions = strained(model)
+        for _ in range(4):
+            sim.step()
+        found.append((sim.positions, sim.velocities))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["descent", "descent:momentum=none", "descent:direction=l-bfgs", SOLVERS[1]])
+def test_states_go_on_with_the_same_bits(what):
+    """A state that was saved and restored, in the same simulation and in a new one, gives the same frames."""
+    model = cube("neo-hookean", pinned=True)
+
+    def new():
+        return Simulation(model, solver=what, budget=Budget(iterations=24), threads=1)
+
+    sim = new()
+    sim.positions = tangled(model, 1)  # steps are taken back, so that there is something to remember
+    for _ in range(3):
+        sim.step()
+    state = sim.state
+    expected = []
+    for _ in range(4):
+        sim.step()
+        expected.append(sim.positions)
+    for other in (sim, new()):
+        other.state = state
+        for positions in expected:
+            other.step()
+            np.testing.assert_array_equal(other.positions, positions)
+
+
+def test_bad_options_are_refused():
+    with pytest.raises(UnknownNameError, match=r"jacobi"):
+        make_solver("descent:direction=jacoby")
+    with pytest.raises(UnknownNameError, match=r"chebyshev"):
+        make_solver("descent:momentum=chebishev")
+    for bad in ("every=0", "every=1001", "check=0", "check=2.5", "shrink=0", "shrink=1", "shrink=-1"):
+        with pytest.raises(InputError, match=rf"{bad.partition('=')[0]} must "):
+            make_solver(f"descent:{bad}")
+    for bad in ("1", "-0.1", "0.9;1.0", "fast", "0.9;"):
+        with pytest.raises(InputError, match="rho must lie in 0 to 1"):
+            make_solver(("descent", {"rho": bad}))
+    assert set(MOMENTA) == {"chebyshev", "nesterov", "none"}
+
+
+def test_phases_of_rho():
+    """Several ρ are phases of equal length; each begins with ω = 1."""
+    momentum = MOMENTA["chebyshev"]("0.5;0.9")
+    momentum.begin(8)
+    seen, q = [], np.zeros((1, 4), np.float32)
+    for _ in range(8):
+        momentum.next(q, np.zeros((1, 4), np.float32))
+        seen.append((momentum.rho, momentum._omega))
+    assert [rho for rho, _ in seen[:3]] == [0.5] * 3
+    assert [rho for rho, _ in seen[4:]] == [0.9] * 4
+    assert [omega for _, omega in seen][::4] == [1.0, 1.0]
+
+
+@pytest.mark.slow
+def test_a_converged_step_does_not_cost_the_next_its_step_length():
+    """What rounding takes back says nothing about step lengths: after frames at rest, a swing is followed as before.
+
+    200 iterations from rest, twenty times; then a push. What is left of its energy must be what a new solver leaves.
+    """
+    model = cube("neo-hookean", pinned=True, gravity=(0, 0, 0))
+    left = []
+    for frames in (0, 20):
+        sim = Simulation(model, solver="descent", budget=Budget(iterations=200), threads=1, substeps=1)
+        for _ in range(frames):
+            sim.step()
+        sim.solver.forget = lambda: None  # velocities are set, and what the solver has learned stays
+        sim.velocities = 3.0 * (model.mesh.vertices - model.mesh.vertices[model.pinned].mean(axis=0))[:, [2, 1, 0]]
+        frame = sim.step().frame
+        left.append(float(np.linalg.norm(sim.system.gradient(sim.positions.astype(np.float64), frame))))
+    assert left[1] <= 3 * left[0] + 1e-2
