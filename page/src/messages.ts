@@ -1,8 +1,8 @@
 // Made from src/vivace/viewer/messages.py by `python -m vivace.viewer.typescript`: change it there.
 
-export type ColourBy = "plain" | "strain" | "graph" | "contact" | "residual";
+export type ColourBy = "plain" | "strain" | "graph" | "contact" | "residual" | "conversion";
 
-export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "graph", "contact", "residual"];
+export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "graph", "contact", "residual", "conversion"];
 
 export type RecordingFormat = "mp4" | "gif" | "npz";
 

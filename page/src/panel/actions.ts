@@ -14,6 +14,7 @@ export const COLOUR_NAMES: Record<ColourBy, string> = {
   graph: "Graph",
   contact: "Contact",
   residual: "Residual",
+  conversion: "Conversion",
 };
 
 export const helpOpen = signal(false);

@@ -64,6 +64,16 @@ function Graph() {
   );
 }
 
+function Conversion() {
+  if (!slowFrame.value?.views[0]?.values[1]) return <p class="hint">There is nothing hyperelastic in this scene.</p>;
+  return (
+    <>
+      <Ramp />
+      <p class="hint">How much of the flattened or inverted elements at a vertex has become projective dynamics.</p>
+    </>
+  );
+}
+
 function Legend() {
   switch (slowFrame.value?.colour_by ?? "plain") {
     case "plain":
@@ -79,6 +89,8 @@ function Legend() {
           <p class="hint">The largest change of length among the edges at a vertex.</p>
         </>
       );
+    case "conversion":
+      return <Conversion />;
     case "residual":
       return (
         <>

@@ -143,6 +143,11 @@ class RigidBackdrop:
         self.number, self.scene, self.mesh = number, scene, mesh
         self._size = float(np.ptp(mesh.start, axis=0).max())
 
+    @property
+    def terms(self) -> tuple[()]:
+        """None: they are rigid."""
+        return ()
+
     def strain(self, positions: np.ndarray) -> tuple[np.ndarray, float, float]:
         """None: they are rigid."""
         return np.zeros(0, np.float32), 0.0, 0.0

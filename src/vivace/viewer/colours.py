@@ -4,14 +4,19 @@
 - `contact`: 1 for vertices that the collide stage found in contact.
 - `residual`: |∇ε| at a vertex (N): how far the solver stopped from this step's minimum.
 - `graph`: the number of the vertex's colour.
+- `conversion`: the largest share of the hyperelastic elements at a vertex that is converted, being flattened or
+  inverted [fratarcangeli2018, figure 16].
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..hyperelastic.term import Hyperelastic
+from ..terms.term import Term
 from .body_mesh import BodyReport
 from .messages import ColourBy
 from .snapshot import SimulationView
@@ -30,8 +35,8 @@ class Values:
     unit: str = ""
 
 
-def values_of(colour_by: ColourBy, view: SimulationView, strain: np.ndarray) -> Values:
-    """The bytes of a view; none for plain, and where there is nothing to show."""
+def values_of(colour_by: ColourBy, view: SimulationView, strain: np.ndarray, terms: Sequence[Term] = ()) -> Values:
+    """The bytes of a view; none for plain, and where there is nothing to show. `terms`: of the model."""
     none = Values(np.zeros(0, np.uint8))
     if isinstance(view.report, BodyReport):
         return none
@@ -49,6 +54,13 @@ def values_of(colour_by: ColourBy, view: SimulationView, strain: np.ndarray) -> 
         return Values(_scaled(exponent), high * 10.0**-DECADES, high, "N")
     if colour_by == "graph" and view.labels is not None:
         return Values((view.labels % 256).astype(np.uint8), 0.0, float(view.labels.max(initial=0) + 1), "colours")
+    bodies = [term for term in terms if isinstance(term, Hyperelastic)]
+    if colour_by == "conversion" and bodies:
+        positions = view.report.positions.astype(np.float64)
+        converted = np.zeros(len(positions))
+        for body in bodies:
+            np.maximum.at(converted, body.vertices.ravel(), np.repeat(body.converted(positions), 4))
+        return Values(_scaled(converted), 0.0, 100.0, "%")
     return none
 
 

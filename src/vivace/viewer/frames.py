@@ -36,7 +36,7 @@ def _view(k: int, view: SimulationView, snapshot: Snapshot, precision: int, arra
     report = view.report
     positions = np.ascontiguousarray(view.vertices)
     strain, mean, largest = snapshot.backdrop.strain(np.ascontiguousarray(report.positions))
-    values = values_of(snapshot.settings.colour_by, view, strain)
+    values = values_of(snapshot.settings.colour_by, view, strain, snapshot.backdrop.terms)
     low, scale = np.zeros(3), np.ones(3)
     if precision == 16 and not snapshot.backdrop.spread(positions):
         arrays[f"positions{k}"], low, scale = quantised(positions)

@@ -14,6 +14,7 @@ from ..pictures.palette import body_colours
 from ..pictures.scenery import Scenery
 from ..scenes import Scene
 from ..simulation.report import Report
+from ..terms.term import Term
 from .body_mesh import SPREAD, BodyMesh, BodyReport, RigidBackdrop, bodies_of, counted, moving_bodies
 from .edges import Edges
 from .messages import CameraView, SceneData, Settings
@@ -57,6 +58,11 @@ class Backdrop:
     def edges(self) -> Edges:
         """The edges that are drawn of the mesh."""
         return Edges(self.scene.model.mesh)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms of its model."""
+        return self.scene.model.terms
 
     def strain(self, positions: np.ndarray) -> tuple[np.ndarray, float, float]:
         """The largest strain at each vertex, and mean and largest of all edges."""
