@@ -158,6 +158,7 @@ CALLS = {
     "torus": (mesh.torus, {"segments": 4, "rings": 1}),
     "ball": (mesh.ball, {"n": 3}),
     "body": (mesh.body, {"n": 16}),
+    "double_helix": (mesh.double_helix, {"n": 24}),
     "rabbit": (mesh.rabbit, {"surface": 100}),
     "Mesh": (Mesh, {"vertices": SQUARE, "triangles": PAIR, "tets": np.zeros((0, 4), int)}),
     "from_triangles": (Mesh.from_triangles, {"vertices": SQUARE, "triangles": PAIR}),

@@ -23,6 +23,8 @@ SIZES = {
     "section": lambda: mesh.torus(section=(6, 10**12)),
     "ball": lambda: mesh.ball(10**5),
     "body": lambda: mesh.body(10**5),
+    "double helix": lambda: mesh.double_helix(10**5),
+    "box scene": lambda: make_scene("box", resolution=10**6),
     "rabbit": lambda: mesh.rabbit(10**12),
     "inside of a rabbit": lambda: mesh.rabbit(100, 10**12),
     "tablecloth": lambda: make_scene("tablecloth", resolution=HUGE),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vivace.errors import InputError
-from vivace.mesh import ball, body, connected_components, tet_quality, unique_edges
+from vivace.mesh import ball, body, connected_components, double_helix, tet_quality, unique_edges
 from vivace.mesh.measure import enclosed_volume
 from vivace.mesh.stuffing import stuff
 from vivace.mesh.topology import boundary_edges, nonmanifold_edges
@@ -88,3 +88,21 @@ def test_stuffing_a_half_space_cut_keeps_flat_faces_flat():
 def test_bad_arguments_are_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [24, 27, 40])
+def test_a_double_helix_is_two_strands_and_seven_rungs(n):
+    """One piece, closed; each rung beyond the first adds a handle: Euler's characteristic is 2 - 2 · 6."""
+    mesh = double_helix(n, 0.5)
+    assert connected_components(mesh.n_vertices, mesh.edges)[0] == 1
+    assert len(nonmanifold_edges(mesh.triangles)) == 0
+    assert len(boundary_edges(mesh.triangles)) == 0
+    surface = len(np.unique(mesh.triangles)) - len(unique_edges(mesh.triangles)) + len(mesh.triangles)
+    assert surface == 2 - 2 * 6
+    assert tet_quality(mesh.vertices, mesh.tets).min() > 0.3
+    assert np.ptp(mesh.vertices[:, 1]) == pytest.approx(0.5)
+    ends = mesh.vertices[mesh.select("top")]
+    assert ends[:, 1].min() > 0.9 * 0.5
+    assert (ends[:, 0] > 0).any()
+    assert (ends[:, 0] < 0).any()

@@ -4,6 +4,7 @@ from .body import ball, body
 from .files import load, save
 from .filling import tetrahedralise
 from .generate import bar, cloth, cube, noodle, torus
+from .helix import double_helix
 from .join import join
 from .measure import tet_quality
 from .mesh import Mesh
@@ -27,6 +28,7 @@ __all__ = [
     "cloth",
     "connected_components",
     "cube",
+    "double_helix",
     "hinges_of",
     "join",
     "load",

@@ -42,7 +42,7 @@ def _figure(x: np.ndarray) -> np.ndarray:
     return _BLEND * np.log(np.maximum(total, 1e-300))
 
 
-def _check_lattice(what: str, *cells: int) -> None:
+def check_lattice(what: str, *cells: int) -> None:
     """Refuse lattices that do not fit: two vertices and twelve tetrahedra a cell, before the shape is cut out."""
     count = math.prod(c + 3 for c in cells)
     check_room(what, 2 * count, 12 * count, corners=4, each=140)
@@ -60,7 +60,7 @@ def body(n: int = 43, height: float = 1.0) -> Mesh:
     """
     n = check_count("n", n, 16)
     check_size("height", height)
-    _check_lattice(f"a body of {many(n)} cells", n, 11 * n // 10, n // 2)
+    check_lattice(f"a body of {many(n)} cells", n, 11 * n // 10, n // 2)
     vertices, tets = stuffing.stuff(_figure, np.array([-0.5, -0.02, -0.2]), np.array([0.5, 1.02, 0.2]), spacing=1.0 / n)
     low, high = vertices[:, 1].min(), vertices[:, 1].max()
     mirrored = _HAND * [-1, 1, 1]
@@ -83,7 +83,7 @@ def ball(n: int = 10, radius: float = 0.5) -> Mesh:
     """
     n = check_count("n", n, 2)
     check_size("radius", radius)
-    _check_lattice(f"a ball of {many(n)} cells", n, n, n)
+    check_lattice(f"a ball of {many(n)} cells", n, n, n)
     vertices, tets = stuffing.stuff(lambda x: 1.0 - np.linalg.norm(x, axis=1), -np.ones(3), np.ones(3), spacing=2.0 / n)
     distance = np.linalg.norm(vertices, axis=1)
     groups = {

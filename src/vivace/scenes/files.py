@@ -67,7 +67,7 @@ from .rigid_scene import RigidScene, seeded
 from .scene import SCENES, Scene, make_scene
 from .tables import check_known, table_of
 
-NAMES = ("cloth", "noodle", "bar", "cube", "torus", "ball", "body", "rabbit")
+NAMES = ("cloth", "noodle", "bar", "cube", "torus", "ball", "body", "rabbit", "double_helix")
 GENERATORS = {name: getattr(meshes, name) for name in NAMES}
 HIGHEST = 0.02
 TABLES = {

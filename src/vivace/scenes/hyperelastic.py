@@ -1,0 +1,90 @@
+"""Scenes of hyperelastic bodies: those of [fratarcangeli2018, section 3]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import mesh
+from ..checks import check_name, is_number, shown
+from ..errors import InputError
+from ..hyperelastic.densities import HYPERELASTIC
+from ..model.hyperelastic import HyperelasticMaterial
+from ..model.materials import MATERIALS
+from ..model.model import Model
+from ..solvers import Budget
+from .scene import SCENES, Scene
+
+SOLVER = "descent"
+ITERATIONS = 96  # of a step [fratarcangeli2018, section 3.4]
+# What is done to the box's top, with how much of it: ratios of its height, and degrees.
+MODES = {"stretch": 1.8, "compress": 0.5, "twist": 180.0}
+
+
+def hyperelastic_of(name: str, young: float, poisson: float, density: float) -> HyperelasticMaterial:
+    """A hyperelastic material by its name, made of moduli."""
+    known = [one for one in MATERIALS if one in HYPERELASTIC and hasattr(MATERIALS[one], "young")]
+    check_name("material", name, known)
+    made: HyperelasticMaterial = MATERIALS[name](young=young, poisson=poisson, density=density)
+    return made
+
+
+@SCENES.register("box")
+def box(
+    resolution: int = 9,
+    mode: str = "stretch",
+    amount: float | str = "auto",
+    material: str = "neo-hookean",
+    side: float = 0.5,
+    density: float = 1000.0,
+    youngs_modulus: float = 1e5,
+    poisson_ratio: float = 0.4,
+    time_step: float = 1 / 30,
+) -> Scene:
+    """A hyperelastic box held at its bottom, its top stretched, compressed or twisted [fratarcangeli2018, Fig. 19].
+
+    `mode`: "stretch" and "compress" with the `amount` a ratio of heights, "twist" with degrees. It starts deformed
+    evenly and settles. `resolution`: vertices along a side; 24 has the paper's 14K vertices and 73K tetrahedra.
+    """
+    check_name("mode", mode, tuple(MODES))
+    much: Any = MODES[mode] if amount == "auto" else amount
+    if not is_number(much) or (mode != "twist" and not 0.05 <= much <= 20) or abs(much) > 3600:
+        bounds = "at most 3600 degrees" if mode == "twist" else "a ratio from 0.05 to 20"
+        raise InputError(f'amount must be {bounds} for mode={mode!r}, or "auto", not {shown(amount)}')
+    body = mesh.cube(resolution, side).transformed(translate=(0.0, 0.5 * side, 0.0))
+    start = deformed(body.vertices, mode, float(much), side)
+    top = body.groups["top"]
+    model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density), gravity=(0, 0, 0))
+    firm = 10 * model.pin_stiffness  # corners pull hard
+    model = model.pin("bottom", stiffness=firm).pin(top, stiffness=firm, target=start[top])
+    budget = Budget(iterations=ITERATIONS)
+    return Scene("box", model, time_step, start=start, solver=SOLVER, budget=budget, view=(0.5, 0.35, 1.0))
+
+
+def deformed(x: np.ndarray, mode: str, amount: float, height: float) -> np.ndarray:
+    """Positions (n, 3) of a body on y = 0 whose top, at `height`, is moved, and all below it in proportion."""
+    if mode != "twist":
+        return x * [1.0, amount, 1.0]
+    angle = np.radians(amount) * x[:, 1] / height
+    c, s = np.cos(angle), np.sin(angle)
+    return np.column_stack([c * x[:, 0] + s * x[:, 2], x[:, 1], c * x[:, 2] - s * x[:, 0]])
+
+
+@SCENES.register("double-helix")
+def double_helix(
+    resolution: int = 26,
+    material: str = "neo-hookean",
+    height: float = 1.0,
+    density: float = 1000.0,
+    youngs_modulus: float = 2e5,
+    poisson_ratio: float = 0.4,
+    time_step: float = 1 / 30,
+) -> Scene:
+    """Two strands around each other, with rungs, hanging by their upper ends [fratarcangeli2018, Fig. 18].
+
+    `resolution`: cells along its height; 40, 51, 63 and 80 have about the paper's 41K, 82K, 158K and 316K tetrahedra.
+    """
+    body = mesh.double_helix(resolution, height)
+    model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density)).pin("top")
+    return Scene("double-helix", model, time_step, solver=SOLVER, budget=Budget(iterations=ITERATIONS))
