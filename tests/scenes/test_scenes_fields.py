@@ -13,6 +13,7 @@ import tomli_w
 
 from vivace import Budget, Cloth, FileError, InputError, Model, VivaceError, mesh
 from vivace.collisions import Collisions, Plane
+from vivace.hyperelastic import Conversion
 from vivace.model.materials import MATERIALS
 from vivace.scenes import Scene, load_scene
 from vivace.scenes.writing import scene_text
@@ -27,6 +28,7 @@ OTHER = {
     tuple[typing.Any, ...]: [{"kind": "plane", "point": [0, -2, 0]}],
     int | None: 7,
     str: "dihedral",
+    Conversion | bool: False,
 }
 
 
@@ -77,7 +79,7 @@ def test_every_limit_of_a_budget_is_read_and_written(tmp_path, name, value):
 
 @pytest.mark.parametrize("kind", MATERIALS)
 def test_every_property_of_a_material_is_read_and_written(tmp_path, kind):
-    body = {"mesh": {"generator": "cube", "n": 3}} if kind in ("solid", "jelly") else CLOTH
+    body = CLOTH if kind in ("cloth", "wire") else {"mesh": {"generator": "cube", "n": 3}}
     for name, value in other_values(MATERIALS[kind]):
         if name == "bending":
             value = "isometric" if MATERIALS[kind]().bending == "dihedral" else "dihedral"
@@ -92,6 +94,9 @@ def test_every_property_of_a_material_is_read_and_written(tmp_path, kind):
         again = load_scene(tmp_path / "again.toml").model
         np.testing.assert_array_equal(again.masses, scene.model.masses)
         assert [group.kind.name for group in again.groups] == [group.kind.name for group in scene.model.groups]
+        for mine, theirs in zip(again.terms, scene.model.terms, strict=True):
+            np.testing.assert_array_equal(mine.elements.constants, theirs.elements.constants)
+            assert mine.conversion == theirs.conversion
 
 
 def test_a_heap_that_sleeps_can_be_written_down(tmp_path):

@@ -17,7 +17,7 @@ from .messages import SceneChoice, SolverChoice
 SOLVER_NAMES = (
     *("auto", "lattice(multigrid)", "newton-multigrid", "lbfgs(multigrid)", "lbfgs(direct)", "vivace"),
     *("chebyshev(vivace)", "multigrid", "pcg(multigrid)", "chebyshev(jacobi)", "jacobi", "weighted-jacobi"),
-    *("gauss-seidel", "block-descent", "direct", "chebyshev(direct)", "pbd-coloured", "pbd-vivace", "pbd"),
+    *("gauss-seidel", "block-descent", "descent", "direct", "chebyshev(direct)", "pbd-coloured", "pbd-vivace", "pbd"),
     *("pbd-jacobi", "chebyshev(pbd-jacobi)", "newton"),
 )
 

@@ -335,8 +335,8 @@ def test_solver_must_be_prepared():
 
 def test_indefinite_matrices_have_no_solution():
     matrix, b = csr_matrix(np.diag([2.0, -1.0, 4.0])), np.ones((1, 3))
-    assert np.isnan(module._solved(matrix, 0.0, b)).all()
-    np.testing.assert_allclose(module._solved(abs(matrix), 0.5, b), [[1 / 3, 1 / 1.5, 1 / 6]])
+    assert np.isnan(module.solved(matrix, 0.0, b)).all()
+    np.testing.assert_allclose(module.solved(abs(matrix), 0.5, b), [[1 / 3, 1 / 1.5, 1 / 6]])
 
 
 @pytest.mark.parametrize(
@@ -346,13 +346,13 @@ def test_indefinite_matrices_have_no_solution():
 def test_a_failed_factorisation_is_tried_again_with_a_shift(monkeypatch, failures, note):
     """Whatever had to be done, the energy falls, and the outcome tells."""
     system, frame = moving_frame(make_scene("hanging-cloth", resolution=5))
-    solve, calls = module._solved, []
+    solve, calls = module.solved, []
 
     def fail_at_first(matrix, shift, b):
         calls.append(shift)
         return np.full(b.shape, np.nan) if len(calls) <= failures else solve(matrix, shift, b)
 
-    monkeypatch.setattr(module, "_solved", fail_at_first)
+    monkeypatch.setattr(module, "solved", fail_at_first)
     q, outcome = solved(system, frame, {"iterations": 1})
     assert calls == list(module.SHIFTS[: failures + 1])
     assert note in outcome.note
