@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from vivace import Body, Budget, RigidSimulation
 from vivace.collisions import Plane
 from vivace.pictures import Camera
-from vivace.pictures.animation import _write_png, provenance
+from vivace.pictures.animation import provenance
 from vivace.pictures.balls import picture_of_balls
 from vivace.pictures.film import write_film
 from vivace.pictures.palette import map_colours
@@ -118,7 +119,7 @@ def pour(sim: RigidSimulation, arguments: argparse.Namespace) -> tuple[list[np.n
         )
         if sim.frames % 20 == 0:
             np.savez(arguments.out / "checkpoint.npz", **state_of(sim))
-            _write_png(arguments.out / "now.png", pictures[-1], provenance(None))
+            Image.fromarray(pictures[-1]).save(arguments.out / "now.png")
         late = arguments.minutes and time.perf_counter() - begin > 60 * arguments.minutes
         if late or (sim.frames > 20 and row["mean_speed"] < arguments.rest):
             break
@@ -191,7 +192,7 @@ def main() -> None:
     state = state_of(sim)
     np.savez(arguments.out / "checkpoint.npz", **state)
     settings = {name: str(value) for name, value in vars(arguments).items() if name not in ("out", "resume")}
-    _write_png(arguments.out / "pile.png", Painter(make(arguments, 1)).draw(sim), provenance(settings))
+    Image.fromarray(Painter(make(arguments, 1)).draw(sim)).save(arguments.out / "pile.png")
     write_film(arguments.out / arguments.film, iter(pictures), SIZE, 25.0, provenance(settings))
     runs = [measured(arguments, state, threads) for threads in counts]
     same = len({run["digest"] for run in runs}) == 1

@@ -95,13 +95,15 @@ def deepest(world: World, engine: Engine) -> float:
 def scene(make: Any, world: World, h: float, seconds: float) -> str:
     engine = make(world, h)
     begin = energy(world, engine)
-    took = run(engine, round(seconds / h))
+    steps = round(seconds / h)
+    took = run(engine, steps)
+    made = "" if len(took) + 10 >= steps else f" ({len(took) + 10} steps of {steps})"
     moved = engine.positions()[-1] - world.places[-1]
     if world.kind == "box" and np.abs(moved).max() > HALF:
-        return f"{np.median(took):.2f} ms, fell over"
+        return f"{np.median(took):.2f} ms{made}, fell over"
     left = f"depth {1e3 * deepest(world, engine):.2f} mm, drift {energy(world, engine) - begin:+.1e}"
     speed = np.linalg.norm(engine.velocities()[:, :3], axis=1).mean()
-    return f"{np.median(took):.2f} ms, {left}, mean speed {speed:.0e} m/s"
+    return f"{np.median(took):.2f} ms{made}, {left}, mean speed {speed:.0e} m/s"
 
 
 def worlds(size: int) -> dict[str, World]:
