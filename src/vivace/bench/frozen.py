@@ -71,7 +71,7 @@ def freeze(scene: Scene, frame: int, *, progress: Progress | None = None) -> Fro
     if not is_whole(frame) or frame < 1:
         raise InputError(f"frames are counted from 1; there is no frame {frame!r}")
     tell = progress or (lambda what, done, total: None)
-    sim = scene.simulate(solver="jacobi")
+    sim = scene.simulate(solver="descent" if scene.model.terms else "jacobi")
     sim.substeps = 1  # a frozen frame is one problem
     positions, velocities = sim.positions.astype(np.float64), sim.velocities
     for done in range(frame):

@@ -1,4 +1,4 @@
-"""`vivace bench`: time a sweep, position based dynamics as the paper's table has it, or rigid contact."""
+"""`vivace bench`: time a sweep, position based dynamics as the paper's table has it, rigid contact, or descent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..bench.pbd import COLOURED, PRINTED, TYPES, Measured, Pass
 from ..errors import InputError
 from ..scenes import load_scene, soft
 from ..solvers import make_solver
-from . import contact
+from . import contact, descent
 from .arguments import list_of, positive, positive_int
 from .console import out, progress, show_json, show_table
 
@@ -28,7 +28,9 @@ brackets what 10 and 90 % of the frames stay below. "bound": the colours that al
 
   vivace bench pbd --scenes s0,s1 --scale 0.1 --balance --passes
 
-{contact.DETAILS}"""
+{contact.DETAILS}
+
+{descent.DETAILS}"""
 
 SWEEP: dict[str, object] = {"target": "tablecloth", "solver": "vivace"}  # options of one kind only, with their defaults
 PBD: dict[str, object] = {
@@ -38,7 +40,7 @@ PBD: dict[str, object] = {
     "balance": False,
     "passes": False,
 }
-KINDS = {"sweep": SWEEP, "pbd": PBD, "contact": contact.OPTIONS}
+KINDS = {"sweep": SWEEP, "pbd": PBD, "contact": contact.OPTIONS, "descent": descent.OPTIONS}
 SWEEP_COLUMNS = (
     "threads",
     "ms_per_sweep_best",
@@ -69,26 +71,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--passes", action="store_true", default=None, help="also time one pass over each type against a copy"
     )
     contact.add_arguments(parser)
+    descent.add_arguments(parser)
 
 
 def bench(arguments: argparse.Namespace) -> None:
     """Refuse what would be ignored, then time."""
+    own = KINDS[arguments.what]
     for other, options in KINDS.items():
-        for name, default in options.items():
-            if other == arguments.what:
-                if getattr(arguments, name) is None:
-                    setattr(arguments, name, default)
-            elif getattr(arguments, name) is not None:
+        for name in options:
+            if name not in own and getattr(arguments, name) is not None:
                 raise InputError(f"--{name} belongs to {other} and does nothing with {arguments.what}; leave it out")
-    if arguments.what == "contact" and arguments.no_cold_start:
-        raise InputError("--no-cold-start does nothing with contact; leave it out")
+    for name, default in own.items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, default)
+    if arguments.what in ("contact", "descent") and arguments.no_cold_start:
+        raise InputError(f"--no-cold-start does nothing with {arguments.what}; leave it out")
     if arguments.threads is None:
         arguments.threads = sorted({1, default_threads()})
     for count in arguments.threads:
         check_threads(count)
     if not arguments.threads:
         raise InputError("--threads needs at least one number, e.g. --threads 1,2")
-    {"sweep": _sweep, "pbd": _pbd, "contact": contact.bench}[arguments.what](arguments)
+    {"sweep": _sweep, "pbd": _pbd, "contact": contact.bench, "descent": descent.bench}[arguments.what](arguments)
 
 
 def _sweep(arguments: argparse.Namespace) -> None:

@@ -189,7 +189,8 @@ class Descent(Solver):
         problem.mark()
         level = problem.size()
         self._direction.begin()
-        self._momentum.begin(self._usual)
+        told = budget.iterations if budget.ms is None and budget.tolerance is None else None
+        self._momentum.begin(told or self._usual)
         sweeps, since, rejected, rising, stopped, residuals = 0, 0, 0, 0, "", list[tuple[int, float]]()
         patience, still, tries = self.check, False, 0
         while not stopped:
