@@ -96,4 +96,4 @@ def test_the_preconditioner_is_the_diagonal_of_the_hessian(name):
         ends[1][i, axis] += step
         low, high = (system.gradient(end, frame)[i, axis] for end in ends)
         curvature = (high - low) / (2 * step)
-        assert diagonal[i, axis] == pytest.approx(curvature, rel=5e-3)
+        assert diagonal[i, axis] == pytest.approx(curvature, rel=2e-2)  # without singular values 1 % is left out

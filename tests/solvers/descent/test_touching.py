@@ -57,7 +57,7 @@ def test_what_is_grabbed_follows(solver):
     for k in range(60):
         sim.grab(0, (0.3, min(0.01 * k, 0.3), 0.0))
         assert sim.step().finite
-    assert np.linalg.norm(sim.positions[0] - [0.3, 0.3, 0.0]) < 1e-3
+    assert np.linalg.norm(sim.positions[0] - [0.3, 0.3, 0.0]) < 2e-3
     assert sim.positions[:, 1].mean() < 0.3  # hangs from it
     sim.release()
     before = sim.positions[:, 1].mean()

@@ -217,7 +217,7 @@ class Descent(Solver):
                         if self._length < SHORT * self._first:
                             self._length /= self.shrink
                         patience = min(2 * patience, self.check)
-                    else:  # some mode grows, though the others still outweigh it
+                    elif not problem.settled():  # some mode grows, though the others still outweigh it
                         self._slow_down(SHORT * self._first)
                         rising += 1
                     level = size
