@@ -236,7 +236,9 @@ class NewtonMultigrid(Solver):
             another = sum(map(self._usual, self._took))
             if begin + count * self._usual("cycle") + another > at_ns:
                 count *= LONGER
-        count = self._cycle.run(min(count, most), at_ns)
+        # A Hessian of hyperelastic elements takes as long as a dozen iterations: fewer than four would waste it.
+        least = min(4, most) if self.levels.layout.potentials and not last else 1
+        count = self._cycle.run(min(count, most), at_ns, least=least)
         self._took["cycle"].append((time.perf_counter_ns() - begin) // count)
         return count
 
