@@ -139,3 +139,25 @@ def test_benchmarks_that_are_named_exist():
     assert len(commands) > 2
     for _, name in commands:
         parser().parse_args(["bench", name])  # exits where there is no such thing
+
+
+@pytest.mark.slow
+def test_force_against_stretch_is_that_of_the_material(tmp_path):
+    """A box that is pulled, against `hyperelastic.uniaxial`: forces within 1 %."""
+    options = ["--resolution", "3", "--count", "3", "--out", str(tmp_path / "curves.png")]
+    command = [sys.executable, str(BENCHMARKS / "force_stretch.py"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    off = [float(number) for number in re.findall(r"off by (\S+) %", done.stdout)]
+    assert len(off) == 6
+    assert max(off) < 1
+    assert (tmp_path / "curves.png").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_inside_out(tmp_path):
+    options = ["--seeds", "1", "--materials", "corotated", "--solvers", "descent", "--json"]
+    command = [sys.executable, str(BENCHMARKS / "inside_out.py"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[0]["back"] == 1
