@@ -156,3 +156,25 @@ def test_ball_pile_leaves_a_film_and_the_same_bits(tmp_path):
     assert {"pile.gif", "pile.png", "checkpoint.npz"} <= {path.name for path in tmp_path.iterdir()}
     command += ["--resume", str(tmp_path / "checkpoint.npz"), "--frames", "32"]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_force_against_stretch_is_that_of_the_material(tmp_path):
+    """A box that is pulled, against `hyperelastic.uniaxial`: forces within 1 %."""
+    options = ["--resolution", "3", "--count", "3", "--out", str(tmp_path / "curves.png")]
+    command = [sys.executable, str(BENCHMARKS / "force_stretch.py"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    off = [float(number) for number in re.findall(r"off by (\S+) %", done.stdout)]
+    assert len(off) == 6
+    assert max(off) < 1
+    assert (tmp_path / "curves.png").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_inside_out(tmp_path):
+    options = ["--seeds", "1", "--materials", "corotated", "--solvers", "descent", "--json"]
+    command = [sys.executable, str(BENCHMARKS / "inside_out.py"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[0]["back"] == 1
