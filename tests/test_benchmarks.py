@@ -178,3 +178,18 @@ def test_inside_out(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)[0]["back"] == 1
+
+
+@pytest.mark.slow
+def test_hyperelastic_motion_leaves_a_strip(tmp_path):
+    """A line for each solver, and a row of pictures for each and for the converged run."""
+    options = ["--resolution", "16", "--frames", "2", "--out", str(tmp_path / "strip.png")]
+    command = [sys.executable, str(BENCHMARKS / "hyperelastic_motion.py"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 5
+    off = [float(re.findall(r"\(([\d.]+) %\)", line)[-1]) for line in lines]
+    assert off[0] < 2
+    assert max(off) < 50
+    assert (tmp_path / "strip.png").read_bytes().startswith(b"\x89PNG")

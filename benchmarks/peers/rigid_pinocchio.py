@@ -51,8 +51,8 @@ class PinocchioSolver(ContactSolver):
             setattr(self.settings, f"relative_{name}_tol", self.tolerance)
 
     def iteration(self, scheme: Any) -> list[Any]:
-        """There are no phases: the solve is another's."""
-        raise NotImplementedError
+        """None: the solve is another's."""
+        return []
 
     def _cones(self, friction: np.ndarray) -> tuple[Any, Any]:
         models, datas = self.pin.StdVec_ConstraintModel(), self.pin.StdVec_ConstraintData()

@@ -7,6 +7,7 @@ They are classes with small letters, because one's own are made of functions (`h
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from typing import Any, ClassVar
@@ -25,7 +26,7 @@ from ..terms.term import Term
 from .materials import MATERIALS, share
 
 
-class HyperelasticMaterial:
+class HyperelasticMaterial(ABC):
     """What they have in common: masses, no constraints, and one term."""
 
     energy_density: ClassVar[str] = ""  # its name in HYPERELASTIC
@@ -33,9 +34,9 @@ class HyperelasticMaterial:
     density: float = 1000.0
 
     @property
+    @abstractmethod
     def constants(self) -> tuple[float, ...]:
         """The constants of its energy density, in the order of that."""
-        raise NotImplementedError
 
     def masses(self, mesh: Mesh) -> np.ndarray:
         """Each tetrahedron's mass, shared equally by its corners."""

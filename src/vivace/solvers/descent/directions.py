@@ -11,6 +11,7 @@ P = diag(H) everywhere. The first two leave the step length and the momentum to 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 
@@ -26,7 +27,7 @@ HALVINGS = 12
 PROBE = 1e-2  # of a step along a direction: how far the curvature along it is looked at
 
 
-class Direction:
+class Direction(ABC):
     """What all have: a problem, and a step."""
 
     searches = True  # whether every step is looked at
@@ -35,16 +36,16 @@ class Direction:
     def __init__(self, problem: Problem):
         self.problem = problem
 
-    def begin(self) -> None:
+    def begin(self) -> None:  # noqa: B027
         """What was before leads nowhere: a step begins, or something was taken back."""
 
     def scale(self) -> np.ndarray:
         """P: what the gradient is divided by."""
         return self.problem.scale
 
+    @abstractmethod
     def step(self, length: float, momentum: Momentum) -> float:
         """Move q; returns the step length to go on with."""
-        raise NotImplementedError
 
 
 class Jacobi(Direction):
@@ -74,9 +75,9 @@ class Gradient(Jacobi):
 class Searching(Direction):
     """A direction, and the exact step along it for as long as ε falls."""
 
+    @abstractmethod
     def direction(self, r: np.ndarray) -> np.ndarray:
         """Δq (n, 4) in float64."""
-        raise NotImplementedError
 
     def first(self, d: np.ndarray, slope: float) -> float:
         """The first step length along d that is tried."""
