@@ -64,7 +64,8 @@ def pairs_of(layout):
     (potential,) = layout.potentials
     out = np.zeros((18 * potential.count, 4), np.float32)
     Plan([potential.pairs(out)], 1).run()
-    d, a, b = np.moveaxis(out.reshape(-1, 6, 3, 4)[..., :3].astype(np.float64), 2, 0)
+    rows = out[potential.pair_rows[..., None] + np.arange(3)]
+    d, a, b = np.moveaxis(rows[..., :3].astype(np.float64), 2, 0)
     found = np.zeros((potential.count, 6, 3, 3))
     for c in range(3):
         found[:, :, c, c], found[:, :, c, (c + 1) % 3], found[:, :, c, (c + 2) % 3] = d[..., c], a[..., c], b[..., c]
@@ -79,8 +80,11 @@ def pairs_of(layout):
 def exact(layout, *, positive):
     (potential,) = layout.potentials
     q = in_mesh_order(layout, layout.q)[:, :3].astype(np.float64)
-    found = potential.term.hessians(q, positive=positive)[potential.visit]
-    return np.moveaxis(found.reshape(-1, 4, 3, 4, 3), 2, 3)
+    found = np.moveaxis(potential.term.hessians(q, positive=positive).reshape(-1, 4, 3, 4, 3), 2, 3)[potential.visit]
+    mine = layout.rank[potential.term.vertices[potential.visit]]
+    order = np.argsort(mine, axis=1)  # a layout has the corners of an element in rising order
+    each = np.arange(len(order))[:, None, None]
+    return found[each, order[:, :, None], order[:, None, :]]
 
 
 @pytest.mark.slow

@@ -39,6 +39,7 @@ class Density:
         positive: the constants that must be positive; the others may be zero.
         signed: whether constants may be negative, as long as the body at rest resists.
         plain: whether it is a function of I1 and J alone, whose curvature needs no singular values near rest.
+        eights: whether its functions take the numbers of eight elements at once (`backends.cpu.lanes`).
     """
 
     name: str
@@ -51,6 +52,7 @@ class Density:
     positive: tuple[str, ...] = ()
     signed: bool = False
     plain: bool = False
+    eights: bool = False
 
     def check(self, values: Sequence[float]) -> np.ndarray:
         """The constants as an array, after a look at each."""
@@ -202,7 +204,8 @@ def _functions(name: str) -> dict[str, Callable[..., Any]]:
 
 def _add(name: str, form: str, count: int, **more: object) -> None:
     own = tuple(f"s{k}" for k in range(count))
-    found = Density(name, form, own, _functions(name.replace("-", "_")), **more)  # type: ignore[arg-type]
+    functions, eights = _functions(name.replace("-", "_")), form == "invariants"
+    found = Density(name, form, own, functions, eights=eights, **more)  # type: ignore[arg-type]
     HYPERELASTIC.register(name)(found)
 
 

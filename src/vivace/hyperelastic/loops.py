@@ -8,12 +8,15 @@ from functools import cache, cached_property
 from typing import Any, Protocol
 
 from ..backends.cpu.arguments import phase_kernel
-from ..backends.cpu.compiling import compile_now
+from ..backends.cpu.compiling import compile_now, spliced
 from ..backends.cpu.templates import cacheable, specialised_with
-from .kernels import elements, inversion, phases, points, stretches
+from .kernels import eights, elements, inversion, phases, points, stretches
 from .kernels.points import BARRIER, FREE, HELD, SMOOTH
 
 GUARDS = {"free": FREE, "barrier": BARRIER, "smooth": SMOOTH, "held": HELD}
+
+
+spliced_once = cache(spliced)
 
 
 class Formula(Protocol):
@@ -38,6 +41,10 @@ class Formula(Protocol):
     @property
     def plain(self) -> bool:
         """Whether it is known to be one of I1 and J alone."""
+
+    @property
+    def eights(self) -> bool:
+        """Whether its functions may be those of eight elements at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +142,7 @@ class Loops:
         functions = {called: self.points[called]} if called else {}
         if called == "curvature_at":
             functions["plain_at"] = self._plain_at
+        functions |= self._eight(f"{template.__name__}8")
         whole = specialised_with(template, functions, COUNT=len(self.density.parameters))
         kept = all(cacheable(f) for f in self.density.functions.values())
         return phase_kernel(whole, items="which", cache=kept, label=label)
@@ -147,6 +155,24 @@ class Loops:
         functions = {k: own[k] for k in ("gradient", "hessian")} if plain else {}
         return specialised_with(phases.plain_at, functions, COUNT=count, PLAIN=int(plain))
 
+    def _eight(self, name: str) -> dict[str, Callable[..., Any]]:
+        """The same pass over eight elements at once, if there is one."""
+        template = getattr(eights, name, None)
+        invariant = self.density.form == "invariants" and self.guard != "held"
+        curved = name in ("diagonal8", "pairs8")
+        if template is None or not (self.density.eights and invariant) or (curved and not self.density.plain):
+            return {}
+        own = {key: spliced_once(function) for key, function in self.density.functions.items()}
+        numbers = {"COUNT": len(self.density.parameters), "GUARD": GUARDS[self.guard]}
+        used = {"local8": ("gradient",), "missed8": ("value", "gradient"), "stored8": ("value",)}
+        functions = {key: own[key] for key in used.get(name, ())}
+        if curved:
+            second = {key: own[key] for key in ("gradient", "hessian")}
+            functions = {"curvature8": specialised_with(eights.curvature8, second, **numbers)}
+        else:
+            functions["are_plain"] = specialised_with(eights.are_plain, {}, **numbers)
+        return {name: specialised_with(template, functions, **numbers)}
+
     @cached_property
     def local(self) -> phase_kernel:
         """See `kernels.phases`."""
@@ -156,6 +182,11 @@ class Loops:
     def missed(self) -> phase_kernel:
         """See `kernels.phases`."""
         return self._phase(phases.missed, "stress_at", "energies")
+
+    @cached_property
+    def stored(self) -> phase_kernel:
+        """See `kernels.phases`."""
+        return self._phase(phases.stored, "energy_at", "energies")
 
     @cached_property
     def diagonal(self) -> phase_kernel:

@@ -209,6 +209,19 @@ def lane4(typingctx, vector, lane):
 
 
 @intrinsic
+def four_of(typingctx, eight, first):
+    """Four consecutive components of a register of eight (see `lanes`), from the literal `first` on, as a float4."""
+    if getattr(eight, "scalar", None) != types.float32 or not isinstance(first, types.IntegerLiteral):
+        return None
+    lanes = range(first.literal_value, first.literal_value + 4)
+
+    def codegen(context, builder, sig, args):
+        return builder.shuffle_vector(args[0], args[0], ir.Constant(ir.VectorType(_I32, 4), list(lanes)))
+
+    return float4(eight, first), codegen
+
+
+@intrinsic
 def dot4(typingctx, a, b):
     """a . b over all four lanes (rows keep their fourth lane at zero)."""
     if a != float4 or b != float4:

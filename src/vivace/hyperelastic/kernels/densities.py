@@ -13,7 +13,8 @@ code that its authors published has them:
     Eq. 41-43   the volume term is s₁ (III^½ - 1)², not s₁ (III^-½ - 1), whose slope at rest is -s₁: nothing made of
                 that would keep its shape.
 
-And s₀ of Eq. 41 is half the shear modulus, s₁ half the bulk modulus.
+And s₀ of Eq. 41 is half the shear modulus, s₁ half the bulk modulus. Those of invariants are written with nothing but
+what `backends.cpu.lanes` has, so that their arguments may be those of eight elements at once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 def stvk(i1, i2, j, s):
     """s₀/8 (I - 3)² + s₁/4 (II - 2 I + 3)   (Eq. 40)."""
-    return 0.125 * s[0] * (i1 - 3.0) ** 2 + 0.25 * s[1] * (i1 * i1 - 2.0 * i2 - 2.0 * i1 + 3.0)
+    return 0.125 * s[0] * (i1 - 3.0) * (i1 - 3.0) + 0.25 * s[1] * (i1 * i1 - 2.0 * i2 - 2.0 * i1 + 3.0)
 
 
 def stvk_gradient(i1, i2, j, s):
@@ -38,7 +39,7 @@ def stvk_hessian(i1, i2, j, s):
 
 def neo_hookean(i1, i2, j, s):
     """s₀ (III^-⅓ I - 3) + s₁ (III^½ - 1)²   (Eq. 41)."""
-    return s[0] * (i1 / np.cbrt(j * j) - 3.0) + s[1] * (j - 1.0) ** 2
+    return s[0] * (i1 / np.cbrt(j * j) - 3.0) + s[1] * (j - 1.0) * (j - 1.0)
 
 
 def neo_hookean_gradient(i1, i2, j, s):
@@ -56,7 +57,7 @@ def neo_hookean_hessian(i1, i2, j, s):
 def mooney_rivlin(i1, i2, j, s):
     """s₀ (III^-⅓ I - 3) + s₁ (III^½ - 1)² + s₂ (½ III^-⅔ (I² - II) - 3)   (Eq. 42)."""
     a = 1.0 / np.cbrt(j * j)
-    return s[0] * (a * i1 - 3.0) + s[1] * (j - 1.0) ** 2 + s[2] * (a * a * i2 - 3.0)
+    return s[0] * (a * i1 - 3.0) + s[1] * (j - 1.0) * (j - 1.0) + s[2] * (a * a * i2 - 3.0)
 
 
 def mooney_rivlin_gradient(i1, i2, j, s):
@@ -76,7 +77,7 @@ def mooney_rivlin_hessian(i1, i2, j, s):
 def fung(i1, i2, j, s):
     """s₀ X + s₁ (III^½ - 1)² + s₂ (e^(s₃ X) - 1), X = III^-⅓ I - 3   (Eq. 43)."""
     x = i1 / np.cbrt(j * j) - 3.0
-    return s[0] * x + s[1] * (j - 1.0) ** 2 + s[2] * np.expm1(s[3] * x)
+    return s[0] * x + s[1] * (j - 1.0) * (j - 1.0) + s[2] * np.expm1(s[3] * x)
 
 
 def fung_gradient(i1, i2, j, s):
@@ -112,7 +113,7 @@ def stable_neo_hookean_gradient(i1, i2, j, s):
 
 def stable_neo_hookean_hessian(i1, i2, j, s):
     """Its curvatures."""
-    return 0.5 * s[0] / (i1 + 1.0) ** 2, 0.0, s[1], 0.0, 0.0, 0.0
+    return 0.5 * s[0] / ((i1 + 1.0) * (i1 + 1.0)), 0.0, s[1], 0.0, 0.0, 0.0
 
 
 # --- of the principal stretches ---------------------------------------------------------------------------------------

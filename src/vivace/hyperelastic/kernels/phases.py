@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ...backends.cpu.arguments import doubles, floats, ints, rows
 from ...backends.cpu.compiling import spliced
+from ...backends.cpu.lanes import EIGHT
+from ...backends.cpu.simd import at
 from .elements import pair_block, turned_rows
 from .inversion import deformation
 from .points import beyond, cofactor_of, square_of
@@ -20,6 +24,10 @@ LABEL = "local passes"
 BLOCK = 512  # elements whose energies are added up together
 COUNT, ROW, PLAIN = 0, 3, 0  # stand-ins, as in `elements`; PLAIN: a density of I1 and J that may go without stretches
 FLATTEST = 0.3  # stretch down to which it does
+
+
+def energy_at(f, s, held):
+    """W."""
 
 
 def stress_at(f, s, held):
@@ -39,6 +47,42 @@ def hessian(a, b, c, s):
 
 
 @spliced
+def local8(t, s, vertices, packed, volumes, stiff, slots, q, out):
+    """Whether eight elements were done at once: stand-ins of those of `eights`, for densities that have none."""
+    return False
+
+
+@spliced
+def missed8(t, s, vertices, packed, volumes, q, q_old):
+    """The same."""
+    return False, 0.0
+
+
+@spliced
+def stored8(t, s, vertices, packed, volumes, q):
+    """The same."""
+    return False, 0.0
+
+
+@spliced
+def diagonal8(t, s, vertices, packed, volumes, slots, q, straight, mixed):
+    """The same."""
+    return False
+
+
+@spliced
+def pairs8(t, s, vertices, packed, volumes, second, third, q, out):
+    """The same."""
+    return False
+
+
+@spliced
+def constants_of(t, which, constants, row):
+    """What the density's functions take of element t."""
+    return constants[which[t] * row : (which[t] + 1) * row]
+
+
+@spliced
 def _corner(p, inverse, at):
     """P b with b a row of the inverse."""
     x, y, z = inverse[at], inverse[at + 1], inverse[at + 2]
@@ -51,45 +95,77 @@ def _put(out, i, x, y, z):
 
 
 def local(
-    begin, end, iteration, vertices: ints, inverse: floats, volumes: floats, which: ints, constants: doubles,
-    held: doubles, stiff: floats, slots: ints, q: rows, out: rows,
+    begin, end, iteration, vertices: ints, inverse: floats, volumes: floats, which: ints, alike: ints, packed: floats,
+    constants: doubles, held: doubles, stiff: floats, slots: ints, q: rows, out: rows,
 ):  # fmt: skip
     """Template: shares of the corners of tetrahedra [begin, end); `stiff` is κ of each."""
-    for t in range(begin, end):
-        s = constants[which[t] * (COUNT + ROW) : (which[t] + 1) * (COUNT + ROW)]
-        f = deformation(t, q, vertices, inverse)
-        _, p = stress_at(f, s, held[t])
-        v, k = float(volumes[t]), float(stiff[t])
-        r = (
-            v * (k * f[0] - p[0]), v * (k * f[1] - p[1]), v * (k * f[2] - p[2]),
-            v * (k * f[3] - p[3]), v * (k * f[4] - p[4]), v * (k * f[5] - p[5]),
-            v * (k * f[6] - p[6]), v * (k * f[7] - p[7]), v * (k * f[8] - p[8]),
-        )  # fmt: skip
-        ax, ay, az = _corner(r, inverse, 9 * t)
-        bx, by, bz = _corner(r, inverse, 9 * t + 3)
-        cx, cy, cz = _corner(r, inverse, 9 * t + 6)
-        _put(out, slots[4 * t], -(ax + bx + cx), -(ay + by + cy), -(az + bz + cz))
-        _put(out, slots[4 * t + 1], ax, ay, az)
-        _put(out, slots[4 * t + 2], bx, by, bz)
-        _put(out, slots[4 * t + 3], cx, cy, cz)
+    for first in range(begin, end, EIGHT):
+        if at(alike, first // EIGHT) == 1 and local8(
+            first, constants_of(first, which, constants, COUNT + ROW), vertices, packed, volumes, stiff, slots, q, out
+        ):
+            continue
+        for t in range(first, min(first + EIGHT, end)):
+            s = constants_of(t, which, constants, COUNT + ROW)
+            f = deformation(t, q, vertices, inverse)
+            _, p = stress_at(f, s, held[t])
+            v, k = float(volumes[t]), float(stiff[t])
+            r = (
+                v * (k * f[0] - p[0]), v * (k * f[1] - p[1]), v * (k * f[2] - p[2]),
+                v * (k * f[3] - p[3]), v * (k * f[4] - p[4]), v * (k * f[5] - p[5]),
+                v * (k * f[6] - p[6]), v * (k * f[7] - p[7]), v * (k * f[8] - p[8]),
+            )  # fmt: skip
+            ax, ay, az = _corner(r, inverse, 9 * t)
+            bx, by, bz = _corner(r, inverse, 9 * t + 3)
+            cx, cy, cz = _corner(r, inverse, 9 * t + 6)
+            _put(out, slots[4 * t], -(ax + bx + cx), -(ay + by + cy), -(az + bz + cz))
+            _put(out, slots[4 * t + 1], ax, ay, az)
+            _put(out, slots[4 * t + 2], bx, by, bz)
+            _put(out, slots[4 * t + 3], cx, cy, cz)
 
 
 def missed(
-    begin, end, iteration, vertices: ints, inverse: floats, volumes: floats, which: ints, constants: doubles,
-    held: doubles, q: rows, q_old: rows, partial: doubles,
+    begin, end, iteration, vertices: ints, inverse: floats, volumes: floats, which: ints, alike: ints, packed: floats,
+    constants: doubles, held: doubles, q: rows, q_old: rows, partial: doubles,
 ):  # fmt: skip
     """Template: what the trapezium rule makes too much of the elements' energy from q_old to q, in blocks (J)."""
     for block in range(begin, end, BLOCK):
         total = 0.0
-        for t in range(block, min(block + BLOCK, end)):
-            s = constants[which[t] * (COUNT + ROW) : (which[t] + 1) * (COUNT + ROW)]
-            f, g = deformation(t, q, vertices, inverse), deformation(t, q_old, vertices, inverse)
-            w, p = stress_at(f, s, held[t])
-            old, o = stress_at(g, s, held[t])
-            work = (p[0] + o[0]) * (f[0] - g[0]) + (p[1] + o[1]) * (f[1] - g[1]) + (p[2] + o[2]) * (f[2] - g[2])
-            work += (p[3] + o[3]) * (f[3] - g[3]) + (p[4] + o[4]) * (f[4] - g[4]) + (p[5] + o[5]) * (f[5] - g[5])
-            work += (p[6] + o[6]) * (f[6] - g[6]) + (p[7] + o[7]) * (f[7] - g[7]) + (p[8] + o[8]) * (f[8] - g[8])
-            total += volumes[t] * (0.5 * work - (w - old))
+        for first in range(block, min(block + BLOCK, end), EIGHT):
+            if at(alike, first // EIGHT) == 1:
+                s = constants_of(first, which, constants, COUNT + ROW)
+                done, part = missed8(first, s, vertices, packed, volumes, q, q_old)
+                total += part
+                if done:
+                    continue
+            for t in range(first, min(first + EIGHT, end)):
+                s = constants_of(t, which, constants, COUNT + ROW)
+                f, g = deformation(t, q, vertices, inverse), deformation(t, q_old, vertices, inverse)
+                w, p = stress_at(f, s, held[t])
+                old, o = stress_at(g, s, held[t])
+                work = (p[0] + o[0]) * (f[0] - g[0]) + (p[1] + o[1]) * (f[1] - g[1]) + (p[2] + o[2]) * (f[2] - g[2])
+                work += (p[3] + o[3]) * (f[3] - g[3]) + (p[4] + o[4]) * (f[4] - g[4]) + (p[5] + o[5]) * (f[5] - g[5])
+                work += (p[6] + o[6]) * (f[6] - g[6]) + (p[7] + o[7]) * (f[7] - g[7]) + (p[8] + o[8]) * (f[8] - g[8])
+                total += volumes[t] * (0.5 * work - (w - old))
+        partial[block // BLOCK] = total
+
+
+def stored(
+    begin, end, iteration, vertices: ints, inverse: floats, volumes: floats, which: ints, alike: ints, packed: floats,
+    constants: doubles, held: doubles, q: rows, partial: doubles,
+):  # fmt: skip
+    """Template: what the elements store, in blocks (J)."""
+    for block in range(begin, end, BLOCK):
+        total = 0.0
+        for first in range(block, min(block + BLOCK, end), EIGHT):
+            if at(alike, first // EIGHT) == 1:
+                s = constants_of(first, which, constants, COUNT + ROW)
+                done, part = stored8(first, s, vertices, packed, volumes, q)
+                total += part
+                if done:
+                    continue
+            for t in range(first, min(first + EIGHT, end)):
+                s = constants_of(t, which, constants, COUNT + ROW)
+                total += volumes[t] * energy_at(deformation(t, q, vertices, inverse), s, held[t])
         partial[block // BLOCK] = total
 
 
@@ -139,7 +215,7 @@ def corners(inverse, at):
 
 
 @spliced
-def _plain_block(f, c, modes, a, b):
+def plain_block(f, c, modes, a, b):
     """Second derivative by corners with rows a and b: nine scalars row by row."""
     own, w, m11, m1j, mjj = modes
     fa, fb, ca, cb = _times(f, a), _times(f, b), _times(c, a), _times(c, b)
@@ -169,23 +245,36 @@ def plain_at(f, s, held):
 
 
 def diagonal(
-    begin, end, iteration, vertices: ints, inverse: floats, volumes: floats, which: ints, constants: doubles,
-    held: doubles, slots: ints, q: rows, straight: rows, mixed: rows,
+    begin, end, iteration, vertices: ints, inverse: floats, volumes: floats, which: ints, alike: ints, packed: floats,
+    constants: doubles, held: doubles, slots: ints, q: rows, straight: rows, mixed: rows,
 ):  # fmt: skip
     """Template: each corner's own second derivative without negative eigenvalues, xx yy zz and yz xz xy by slots."""
-    for t in range(begin, end):
-        s = constants[which[t] * (COUNT + ROW) : (which[t] + 1) * (COUNT + ROW)]
-        f, v = deformation(t, q, vertices, inverse), float(volumes[t])
-        plain, c, modes = plain_at(f, s, held[t])
-        if plain:
-            b = corners(inverse, 9 * t)
-            for k in range(4):
-                _put_own(straight, mixed, slots[4 * t + k], _plain_block(f, c, modes, b[k], b[k]), v)
-        else:
-            d, m = curvature_at(f, s, held[t], True)
-            b = turned_rows(d, inverse, 9 * t)
-            for k in range(4):
-                _put_own(straight, mixed, slots[4 * t + k], pair_block(d, m, b[k], b[k], 1.0), v)
+    for first in range(begin, end, EIGHT):
+        if at(alike, first // EIGHT) == 1 and diagonal8(
+            first,
+            constants_of(first, which, constants, COUNT + ROW),
+            vertices,
+            packed,
+            volumes,
+            slots,
+            q,
+            straight,
+            mixed,
+        ):
+            continue
+        for t in range(first, min(first + EIGHT, end)):
+            s = constants_of(t, which, constants, COUNT + ROW)
+            f, v = deformation(t, q, vertices, inverse), float(volumes[t])
+            plain, c, modes = plain_at(f, s, held[t])
+            if plain:
+                b = corners(inverse, 9 * t)
+                for k in range(4):
+                    _put_own(straight, mixed, slots[4 * t + k], plain_block(f, c, modes, b[k], b[k]), v)
+            else:
+                d, m = curvature_at(f, s, held[t], True)
+                b = turned_rows(d, inverse, 9 * t)
+                for k in range(4):
+                    _put_own(straight, mixed, slots[4 * t + k], pair_block(d, m, b[k], b[k], 1.0), v)
 
 
 @spliced
@@ -195,30 +284,38 @@ def _put_own(straight, mixed, i, x, v):
 
 
 def pairs(
-    begin, end, iteration, vertices: ints, inverse: floats, volumes: floats, which: ints, constants: doubles,
-    held: doubles, q: rows, out: rows,
+    begin, end, iteration, vertices: ints, inverse: floats, volumes: floats, which: ints, alike: ints, packed: floats,
+    constants: doubles, held: doubles, second: ints, third: ints, q: rows, out: rows,
 ):  # fmt: skip
     """Template: second derivatives by corners 01, 02, 03, 12, 13, 23, without negative eigenvalues: three rows each.
 
-    A row has the entries that multiply (x, y, z), (y, z, x) and (z, x, y) of a vector.
+    A row has the entries that multiply (x, y, z), (y, z, x) and (z, x, y) of a vector. Those of corner 0 stand together
+    in the order of the elements; `second` says where those of 1 begin and `third` that of 2, so that who adds them up,
+    vertex by vertex, finds them in a row, too.
     """
-    for t in range(begin, end):
-        s = constants[which[t] * (COUNT + ROW) : (which[t] + 1) * (COUNT + ROW)]
-        f, v, to = deformation(t, q, vertices, inverse), float(volumes[t]), 18 * t
-        plain, c, modes = plain_at(f, s, held[t])
-        if plain:
-            b = corners(inverse, 9 * t)
-            for i in range(3):
-                for k in range(i + 1, 4):
-                    _put_pair(out, to, _plain_block(f, c, modes, b[i], b[k]), v)
-                    to += 3
-        else:
-            d, m = curvature_at(f, s, held[t], True)
-            b = turned_rows(d, inverse, 9 * t)
-            for i in range(3):
-                for k in range(i + 1, 4):
-                    _put_pair(out, to, pair_block(d, m, b[i], b[k], 1.0), v)
-                    to += 3
+    for first in range(begin, end, EIGHT):
+        if at(alike, first // EIGHT) == 1 and pairs8(
+            first, constants_of(first, which, constants, COUNT + ROW), vertices, packed, volumes, second, third, q, out
+        ):
+            continue
+        for t in range(first, min(first + EIGHT, end)):
+            s = constants_of(t, which, constants, COUNT + ROW)
+            f, v = deformation(t, q, vertices, inverse), float(volumes[t])
+            to = 9 * t, 9 * t + 3, 9 * t + 6, np.int64(second[t]), second[t] + 3, np.int64(third[t])
+            plain, c, modes = plain_at(f, s, held[t])
+            if plain:
+                b, pair = corners(inverse, 9 * t), 0
+                for i in range(3):
+                    for k in range(i + 1, 4):
+                        _put_pair(out, to[pair], plain_block(f, c, modes, b[i], b[k]), v)
+                        pair += 1
+            else:
+                d, m = curvature_at(f, s, held[t], True)
+                b, pair = turned_rows(d, inverse, 9 * t), 0
+                for i in range(3):
+                    for k in range(i + 1, 4):
+                        _put_pair(out, to[pair], pair_block(d, m, b[i], b[k], 1.0), v)
+                        pair += 1
 
 
 @spliced

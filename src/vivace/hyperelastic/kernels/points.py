@@ -130,7 +130,7 @@ def stress_at(f, s, held):
         i1, i2, j = square_of(f), square_of(cofactor), f[0] * cofactor[0] + f[1] * cofactor[1] + f[2] * cofactor[2]
         if is_plain(i1, i2, j, s, held):
             d1, d2, dj = gradient(i1, i2, j, s)
-            return value(i1, i2, j, s), _piola(f, cofactor, i1, d1, d2, dj)
+            return value(i1, i2, j, s), piola(f, cofactor, i1, d1, d2, dj)
     d = svd3(f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8])
     x, y, z = d[9], d[10], d[11]
     gx, gy, gz = slopes_of(x, y, z, s, held)
@@ -148,7 +148,8 @@ def stress_at(f, s, held):
 
 
 @spliced
-def _piola(f, cofactor, i1, d1, d2, dj):
+def piola(f, cofactor, i1, d1, d2, dj):
+    """P of the slopes of a density of the invariants: 2 W₁ F + 2 W₂ (I1 F - F FᵀF) + W_J cof F."""
     own = 2.0 * (d1 + d2 * i1)
     p0, p1, p2 = own * f[0] + dj * cofactor[0], own * f[1] + dj * cofactor[1], own * f[2] + dj * cofactor[2]
     p3, p4, p5 = own * f[3] + dj * cofactor[3], own * f[4] + dj * cofactor[4], own * f[5] + dj * cofactor[5]

@@ -250,7 +250,8 @@ class BlockLevels:
         fine, phases = self.fine, list[Phase]()
         for potential in self.layout.potentials:
             pairs = np.zeros((18 * potential.count, 4), np.float32)
-            pair_at, places = pair_places(fine.at, fine.j[: len(fine.mirror)], potential.vertices)
+            corners, first = potential.vertices, potential.pair_rows
+            pair_at, places = pair_places(fine.at, fine.j[: len(fine.mirror)], corners, first)
             entries = {"row_at": fine.at, "middle": fine.middle, "mirror": fine.mirror, "blocks": fine.blocks}
             added = add_pairs.over(0, fine.n, pair_at=pair_at, places=places, pairs=pairs, **entries)
             phases += [potential.pairs(pairs), added]
@@ -302,7 +303,7 @@ class BlockLevels:
         wide = down.row_at, down.j, p.data
         fine, coarse = (above.at, above.middle, above.j, above.mirror), (here.at, here.j)
         lists = [
-            *pair_lists(*fine, moving, *wide, *coarse, symmetric),
+            *pair_lists(*fine[:3], moving, *wide, *coarse, symmetric, 1 if above.turned else 2),
             *tie_lists(*wide, *coarse),
             *transfer_of(sp.csr_array((sp.diags_array(sums) @ p).T)),
             *loose_lists(*fine[:3], *wide, sums, here.n),
@@ -313,7 +314,7 @@ class BlockLevels:
         arrays |= dict(zip(names, lists, strict=True))
         kernel = coarsen_wrapped
         if above.turned:
-            starts, number, weight = pair_lists(*fine, ~moving, *wide, *coarse, True)
+            starts, number, weight = pair_lists(*fine[:3], ~moving, *wide, *coarse, True, 1)
             owner = np.repeat(np.arange(len(here.mirror)), np.diff(starts))
             still = np.bincount(owner, weight * rest[number].astype(np.float64), minlength=len(here.mirror) + 1)
             kernel, arrays = coarsen_turned, {**arrays, "still": still.astype(np.float32)}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...backends.cpu.arguments import Phase
+from ...backends.cpu.lanes import EIGHT
 from ...energy.kernels.assemble import assign_slots
 from ...energy.system import Frame, System
 from ...hyperelastic.kernels.phases import BLOCK
@@ -32,22 +33,40 @@ class Potential:
     def __init__(self, term: Hyperelastic, rank: np.ndarray, cursor: np.ndarray, q: np.ndarray, shares: np.ndarray):
         self.term, self.count = term, len(term)
         e = term.elements
-        visit = np.argsort(rank[term.vertices].min(axis=1), kind="stable")  # neighbours in memory are so in the mesh
-        self.vertices = rank[term.vertices[visit]]
+        # Corners in rising order, elements by their first: what is added up vertex by vertex is then met in a row.
+        corner = np.argsort(rank[term.vertices], axis=1)
+        first = np.take_along_axis(rank[term.vertices], corner, axis=1)
+        visit = np.argsort(first[:, 0], kind="stable")
+        corner = corner[visit]
+        self.vertices = np.ascontiguousarray(first[visit])
         self.held = np.ascontiguousarray(term.interpolants[visit])
         self.visit = visit
-        self.slots = assign_slots(cursor, term.vertices[visit], rank)
+        self.slots = assign_slots(cursor, np.take_along_axis(term.vertices[visit], corner, axis=1), rank)
         self._shares, self._q = shares, q
+        inverse, which = _turned(e.inverse.reshape(-1, 3, 3)[visit], corner).astype(np.float32), e.which[visit]
+        eights = self.count // EIGHT
+        whole = which[: EIGHT * eights].reshape(eights, EIGHT)
+        alike = np.append((whole == whole[:, :1]).all(axis=1), False).astype(np.int32)  # the last few are no eight
         self._arrays = {
             "vertices": np.ascontiguousarray(self.vertices.ravel()),
-            "inverse": e.inverse.reshape(-1, 9)[visit].astype(np.float32).ravel(),
+            "inverse": inverse.ravel(),
             "volumes": e.volumes[visit].astype(np.float32),
-            "which": e.which[visit],
+            "which": which,
+            "alike": alike,
+            "packed": np.ascontiguousarray(
+                np.swapaxes(inverse[: EIGHT * eights].reshape(eights, EIGHT, 9), 1, 2)
+            ).ravel(),
             "constants": e.constants,
             "held": self.held,
             "q": q,
         }
         self._stiff = term.stiffness[visit].astype(np.float32)
+        m, number = self.count, np.empty(self.count, np.int32)
+        places = list[np.ndarray]()
+        for k, begin, size in ((1, 9 * m, 6), (2, 15 * m, 3)):
+            number[np.argsort(self.vertices[:, k], kind="stable")] = np.arange(m)
+            places.append(begin + size * number)
+        self._second, self._third = (np.ascontiguousarray(place, np.int32) for place in places)
 
     def local_phases(self) -> list[Phase]:
         """The local pass; before it the interpolants, where these are held from one iteration to the next."""
@@ -76,8 +95,26 @@ class Potential:
         return self.term.loops.diagonal.over(0, self.count, **out, **self._arrays)
 
     def pairs(self, out: np.ndarray) -> Phase:
-        """The Hessian between two corners of every element: 18 rows an element."""
-        return self.term.loops.pairs.over(0, self.count, out=out, **self._arrays)
+        """The Hessian between two corners of every element: 18 rows an element, where `pair_rows` says."""
+        places = {"second": self._second, "third": self._third}
+        return self.term.loops.pairs.over(0, self.count, out=out, **places, **self._arrays)
+
+    @property
+    def pair_rows(self) -> np.ndarray:
+        """The first of the three rows of every pair of corners, 01, 02, 03, 12, 13, 23: (m, 6)."""
+        first = 9 * np.arange(self.count, dtype=np.int32)
+        return np.stack([first, first + 3, first + 6, self._second, self._second + 3, self._third], axis=1)
+
+    def storing(self) -> tuple[Phase, np.ndarray]:
+        """What the elements store at q: a phase, and sums in blocks (J)."""
+        partial = np.zeros(-(-self.count // BLOCK))
+        return self.term.loops.stored.over(0, self.count, grain=BLOCK, partial=partial, **self._arrays), partial
+
+
+def _turned(inverse: np.ndarray, corner: np.ndarray) -> np.ndarray:
+    """Inverses of rest edges (m, 3, 3) for corners in another order, `corner` (m, 4), as (m, 9)."""
+    rows = np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1)
+    return np.take_along_axis(rows, corner[:, 1:, None], axis=1).reshape(-1, 9)
 
 
 def far_too_high(system: System, frame: Frame) -> bool:

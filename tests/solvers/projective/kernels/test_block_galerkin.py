@@ -186,7 +186,7 @@ def test_coarse_matrices(problem, loose):
     weights = (p * sums[:, None]).T[down].astype(np.float32)
     down_at = np.concatenate([[0], np.cumsum((p != 0).sum(axis=0))]).astype(np.int32)
     lists = {
-        "pair": pair_lists(*fine, problem.mirror, np.ones(len(problem.j), bool), *triple, at, j, same),
+        "pair": pair_lists(*fine, np.ones(len(problem.j), bool), *triple, at, j, same, 1 if same else 2),
         "held": tie_lists(*triple, at, j),
         "down": (down_at, down[1].astype(np.int32), weights),
         "loose": loose_lists(*fine, *triple, sums, nodes),

@@ -183,13 +183,7 @@ def add_pairs(
             d, a, b = load4(blocks, 3 * k), load4(blocks, 3 * k + 1), load4(blocks, 3 * k + 2)
             for t in range(at(pair_at, k), at(pair_at, k + 1)):
                 place = at(places, t)
-                if place >= 0:
-                    d, a, b = d - load4(pairs, place), a - load4(pairs, place + 1), b - load4(pairs, place + 2)
-                else:
-                    place = -1 - place
-                    d -= load4(pairs, place)
-                    a -= yzx4(load4(pairs, place + 2))
-                    b -= zxy4(load4(pairs, place + 1))
+                d, a, b = d - load4(pairs, place), a - load4(pairs, place + 1), b - load4(pairs, place + 2)
             store_both(blocks, k, at(mirror, k), d, a, b)
 
 
@@ -309,6 +303,22 @@ def wrapped_part(begin, end, number, weight, blocks):
     return d, a, b
 
 
+@inlined
+def mirrored_part(begin, end, number, weights, blocks):
+    """Σ (v M + w Mᵀ) over a list of entries with two weights each, as (D, A, B)."""
+    zero = splat4(np.float32(0.0))
+    d, a, b, turned_a, turned_b = zero, zero, zero, zero, zero
+    for t in range(begin, end):
+        k, v, w = 3 * at(number, t), at(weights, 2 * t), at(weights, 2 * t + 1)
+        d += (v + w) * load4(blocks, k)
+        above, below = load4(blocks, k + 1), load4(blocks, k + 2)
+        a += v * above
+        b += v * below
+        turned_a += w * above
+        turned_b += w * below
+    return d, a + yzx4(turned_b), b + zxy4(turned_a)
+
+
 @phase_kernel(items="middle")
 def coarsen_turned(
     begin, end, iteration, row_at: ints, middle: ints, mirror: ints, blocks: rows, ties: rows, pair_at: ints,
@@ -339,7 +349,7 @@ def coarsen_wrapped(
     """As `coarsen_turned`, from wrapped blocks above; of what is loose, the symmetric part."""
     for i in range(begin, end):
         for k in range(at(middle, i), at(row_at, i + 1)):
-            d, a, b = wrapped_part(at(pair_at, k), at(pair_at, k + 1), pair, pair_w, fine)
+            d, a, b = mirrored_part(at(pair_at, k), at(pair_at, k + 1), pair, pair_w, fine)
             td, ta = tie_part(at(held_at, k), at(held_at, k + 1), held, held_w, fine_ties)
             store_both(blocks, k, at(mirror, k), d + td, a + ta, b + zxy4(ta))
         d, a = tie_part(at(down_at, i), at(down_at, i + 1), down, down_w, fine_ties)

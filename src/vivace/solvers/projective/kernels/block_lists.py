@@ -53,12 +53,12 @@ def _merge(first, second, p_at, p_j, p_w, nodes, left, right):
 
 
 @compiled
-def pair_lists(at, middle, j, mirror, wanted, p_at, p_j, p_w, coarse_at, coarse_j, symmetric):
-    """For each coarse entry I < J the fine entries in K_IJ and their weights; `wanted`: those that take part.
+def pair_lists(at, middle, j, wanted, p_at, p_j, p_w, coarse_at, coarse_j, symmetric, per):
+    """For each coarse entry I < J the fine entries i < j in K_IJ and their weights; `wanted`: those that take part.
 
-    Symmetric blocks are listed once, above the diagonal, with -δ_I δ_J. Others are listed at (i, j) and (j, i), with
-    p_iI p_jJ - (p_iI p_iJ + p_jI p_jJ)/2 and its mirror: together -δ_I δ_J of the symmetric part, and the
-    antisymmetric one as it is.
+    Symmetric blocks have the weight -δ_I δ_J. Others have two, of the block and of its transpose: p_iI p_jJ -
+    (p_iI p_iJ + p_jI p_jJ)/2 and its mirror: together -δ_I δ_J of the symmetric part, and the antisymmetric one as it
+    is. `per`: weights that the lists have for an entry, 1 or 2; of a symmetric one the second is zero.
     """
     most = 2
     for i in range(p_at.shape[0] - 1):
@@ -80,20 +80,21 @@ def pair_lists(at, middle, j, mirror, wanted, p_at, p_j, p_w, coarse_at, coarse_
                         one, two = left[a] * right[b] - own, right[a] * left[b] - own
                         if symmetric:
                             one, two = one + two, 0.0
+                        if one == 0.0 and two == 0.0:
+                            continue
                         entry = find(coarse_at, coarse_j, nodes[a], nodes[b])
                         if fill == 0:
-                            out_at[entry + 1] += (one != 0.0) + (two != 0.0)
+                            out_at[entry + 1] += 1
                             continue
-                        if one != 0.0:
-                            number[cursor[entry]], weight[cursor[entry]] = k, one
-                            cursor[entry] += 1
-                        if two != 0.0:
-                            number[cursor[entry]], weight[cursor[entry]] = mirror[k], two
-                            cursor[entry] += 1
+                        to = cursor[entry]
+                        number[to], weight[per * to] = k, one
+                        if per == 2:
+                            weight[per * to + 1] = two
+                        cursor[entry] += 1
         if fill == 0:
             out_at = np.cumsum(out_at)
             cursor = out_at[:-1].copy()
-            number, weight = np.empty(out_at[-1], np.int32), np.empty(out_at[-1], np.float32)
+            number, weight = np.empty(out_at[-1], np.int32), np.empty(per * out_at[-1], np.float32)
     return out_at.astype(np.int32), number, weight
 
 
@@ -182,27 +183,26 @@ def corner_lists(at, j, vertices, slots, scales):
 
 
 @compiled
-def pair_places(at, j, vertices):
+def pair_places(at, j, vertices, rows):
     """For each entry (i, j) above the diagonal, the pairs of corners (i, j) of tetrahedra: where their blocks are.
 
-    A tetrahedron has six pairs of three rows each (`hyperelastic.kernels.phases.pairs`); -1 - place of one whose first
-    corner is j.
+    Corners of a tetrahedron are in rising order; `rows` (m, 6) says where the blocks of its pairs begin
+    (`hyperelastic.kernels.phases.pairs`).
     """
     out_at = np.zeros(j.shape[0] + 1, np.int64)
     places, cursor = np.empty(0, np.int32), out_at[:-1].copy()
     for fill in range(2):
         for t in range(vertices.shape[0]):
-            place = 18 * t
+            pair = 0
             for a in range(3):
                 for b in range(a + 1, 4):
-                    first, second = vertices[t, a], vertices[t, b]
-                    entry = find(at, j, min(first, second), max(first, second))
+                    entry = find(at, j, vertices[t, a], vertices[t, b])
                     if fill == 0:
                         out_at[entry + 1] += 1
                     else:
-                        places[cursor[entry]] = place if first < second else -1 - place
+                        places[cursor[entry]] = rows[t, pair]
                         cursor[entry] += 1
-                    place += 3
+                    pair += 1
         if fill == 0:
             out_at = np.cumsum(out_at)
             cursor = out_at[:-1].copy()
