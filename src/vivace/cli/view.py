@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 
 from ..scenes import SCENES, is_rigid, parameters_of
 from ..solvers import make_solver
@@ -72,6 +73,8 @@ def view(arguments: argparse.Namespace) -> None:
             seed=arguments.seed,
         )
         viewer.start()
+    # An exception could be raised where Python swallows it, as in a finaliser, and the interrupt would be lost.
+    default = signal.signal(signal.SIGINT, viewer.end)
     try:
         out.print(viewer.url, soft_wrap=True)
         if viewer.is_open:
@@ -81,7 +84,7 @@ def view(arguments: argparse.Namespace) -> None:
         else:
             err.print("Ctrl-C ends it", soft_wrap=True)
         viewer.wait()
-    except KeyboardInterrupt:
         err.print("stopped")
     finally:
         viewer.stop()
+        signal.signal(signal.SIGINT, default)

@@ -62,6 +62,7 @@ class Viewer:
         self.server = Server(self.session, self.gate, precision=precision)
         self._ready, self._done = threading.Event(), threading.Event()
         self._trouble: BaseException | None = None
+        self._asked_to_end = False
         self._thread = threading.Thread(target=self._serve, name="vivace-server", daemon=True)
 
     def __enter__(self) -> Viewer:
@@ -94,9 +95,13 @@ class Viewer:
         self._done.set()
 
     def wait(self) -> None:
-        """Until `stop` is called, or the person interrupts."""
-        while not self._done.wait(0.5):
+        """Until `stop` or `end` is called, or the person interrupts."""
+        while not self._done.wait(0.5) and not self._asked_to_end:
             pass
+
+    def end(self, *_: object) -> None:
+        """Have `wait` return. It takes no lock and raises nothing, so it may be a signal's handler."""
+        self._asked_to_end = True
 
     def open_browser(self) -> bool:
         """Show the page in the person's browser; whether there is one."""
