@@ -6,6 +6,8 @@ low, high and stiffness: s[COUNT], s[COUNT + 1], s[COUNT + 2].
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...backends.cpu.compiling import compiled, spliced
 from .svd import svd3
 
@@ -103,18 +105,21 @@ def principal_stretches(begin, end, q, vertices, inverse, stretches):
 
 @spliced
 def deformation(t, q, vertices, inverse):
-    """F of tetrahedron t, nine scalars row by row, in float64; `vertices` and `inverse` are flat."""
+    """F of tetrahedron t, nine scalars row by row, in float64; `vertices` and `inverse` are flat.
+
+    `float` would leave a float32 as it is: Numba takes it for a number that is real already.
+    """
     i, a, b, c = vertices[4 * t], vertices[4 * t + 1], vertices[4 * t + 2], vertices[4 * t + 3]
     at = 9 * t
-    x, y, z = float(q[a, 0] - q[i, 0]), float(q[b, 0] - q[i, 0]), float(q[c, 0] - q[i, 0])
+    x, y, z = np.float64(q[a, 0] - q[i, 0]), np.float64(q[b, 0] - q[i, 0]), np.float64(q[c, 0] - q[i, 0])
     f00 = x * inverse[at] + y * inverse[at + 3] + z * inverse[at + 6]
     f01 = x * inverse[at + 1] + y * inverse[at + 4] + z * inverse[at + 7]
     f02 = x * inverse[at + 2] + y * inverse[at + 5] + z * inverse[at + 8]
-    x, y, z = float(q[a, 1] - q[i, 1]), float(q[b, 1] - q[i, 1]), float(q[c, 1] - q[i, 1])
+    x, y, z = np.float64(q[a, 1] - q[i, 1]), np.float64(q[b, 1] - q[i, 1]), np.float64(q[c, 1] - q[i, 1])
     f10 = x * inverse[at] + y * inverse[at + 3] + z * inverse[at + 6]
     f11 = x * inverse[at + 1] + y * inverse[at + 4] + z * inverse[at + 7]
     f12 = x * inverse[at + 2] + y * inverse[at + 5] + z * inverse[at + 8]
-    x, y, z = float(q[a, 2] - q[i, 2]), float(q[b, 2] - q[i, 2]), float(q[c, 2] - q[i, 2])
+    x, y, z = np.float64(q[a, 2] - q[i, 2]), np.float64(q[b, 2] - q[i, 2]), np.float64(q[c, 2] - q[i, 2])
     f20 = x * inverse[at] + y * inverse[at + 3] + z * inverse[at + 6]
     f21 = x * inverse[at + 1] + y * inverse[at + 4] + z * inverse[at + 7]
     f22 = x * inverse[at + 2] + y * inverse[at + 5] + z * inverse[at + 8]

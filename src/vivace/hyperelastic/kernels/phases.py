@@ -108,7 +108,7 @@ def local(
             s = constants_of(t, which, constants, COUNT + ROW)
             f = deformation(t, q, vertices, inverse)
             _, p = stress_at(f, s, held[t])
-            v, k = float(volumes[t]), float(stiff[t])
+            v, k = np.float64(volumes[t]), np.float64(stiff[t])
             r = (
                 v * (k * f[0] - p[0]), v * (k * f[1] - p[1]), v * (k * f[2] - p[2]),
                 v * (k * f[3] - p[3]), v * (k * f[4] - p[4]), v * (k * f[5] - p[5]),
@@ -208,9 +208,9 @@ def _times(f, b):
 @spliced
 def corners(inverse, at):
     """b of the four corners: three rows of the inverse, and before them minus their sum."""
-    b1 = float(inverse[at]), float(inverse[at + 1]), float(inverse[at + 2])
-    b2 = float(inverse[at + 3]), float(inverse[at + 4]), float(inverse[at + 5])
-    b3 = float(inverse[at + 6]), float(inverse[at + 7]), float(inverse[at + 8])
+    b1 = np.float64(inverse[at]), np.float64(inverse[at + 1]), np.float64(inverse[at + 2])
+    b2 = np.float64(inverse[at + 3]), np.float64(inverse[at + 4]), np.float64(inverse[at + 5])
+    b3 = np.float64(inverse[at + 6]), np.float64(inverse[at + 7]), np.float64(inverse[at + 8])
     return (-b1[0] - b2[0] - b3[0], -b1[1] - b2[1] - b3[1], -b1[2] - b2[2] - b3[2]), b1, b2, b3
 
 
@@ -264,7 +264,7 @@ def diagonal(
             continue
         for t in range(first, min(first + EIGHT, end)):
             s = constants_of(t, which, constants, COUNT + ROW)
-            f, v = deformation(t, q, vertices, inverse), float(volumes[t])
+            f, v = deformation(t, q, vertices, inverse), np.float64(volumes[t])
             plain, c, modes = plain_at(f, s, held[t])
             if plain:
                 b = corners(inverse, 9 * t)
@@ -300,7 +300,7 @@ def pairs(
             continue
         for t in range(first, min(first + EIGHT, end)):
             s = constants_of(t, which, constants, COUNT + ROW)
-            f, v = deformation(t, q, vertices, inverse), float(volumes[t])
+            f, v = deformation(t, q, vertices, inverse), np.float64(volumes[t])
             to = 9 * t, 9 * t + 3, 9 * t + 6, np.int64(second[t]), second[t] + 3, np.int64(third[t])
             plain, c, modes = plain_at(f, s, held[t])
             if plain:
