@@ -188,7 +188,7 @@ def test_hyperelastic_motion_leaves_a_strip(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 8
     off = [float(re.findall(r"\(([\d.]+) %\)", line)[-1]) for line in lines]
     assert off[0] < 2
     assert max(off) < 50
