@@ -1,4 +1,4 @@
-"""How solvers move hyperelastic bodies: an armadillo that hangs by one hand, or a bar by one end, beside converged runs.
+"""How solvers move hyperelastic bodies beside converged runs: an armadillo that hangs by a hand, or a bar by one end.
 
     python benchmarks/hyperelastic_motion.py [--body bar] [--armadillo FILE] [--ms 33] [--frames 60] [--out strip.png]
 
