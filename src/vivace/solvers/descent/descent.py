@@ -32,7 +32,7 @@ from ...errors import InputError
 from ..base import SOLVERS, Deadline, Outcome, Solver
 from ..projective.layout import CONTACT, Layout
 from ..projective.ordering import morton_rank
-from ..projective.potentials import far_too_high, last_positions
+from ..projective.potentials import make_ready
 from .directions import DIRECTIONS, Direction
 from .momentum import MOMENTA
 from .problem import Problem
@@ -132,9 +132,9 @@ class Descent(Solver):
             self.layout.contacts.recall(memory)
 
     def see(self, frame: Frame) -> None:
-        """Begin the next step where the last one ended, if its prediction is far too high."""
-        if self.system is not None and far_too_high(self.system, frame):
-            self._instead = last_positions(self.system, frame)
+        """Hold what is tangled; begin the next step where the last one ended, if its prediction is far too high."""
+        if self.system is not None and self.layout is not None:
+            self._instead = make_ready(self.system, self.layout.potentials, frame)
 
     def adapt(self, system: System) -> bool:
         """Take over the new diagonal."""

@@ -54,7 +54,7 @@ from .kernels.quasi_newton import judge_blocks
 from .kernels.sweep import store_residual
 from .layout import CONTACT, Layout
 from .ordering import morton_rank
-from .potentials import far_too_high, last_positions
+from .potentials import make_ready
 
 HALVINGS = 12  # of a step that would raise the energy, before it is given up
 LONGER = 4  # times as many iterations in the last Newton iteration of a step, if there is time
@@ -182,9 +182,9 @@ class NewtonMultigrid(Solver):
         return None if self.layout is None else self.layout.contact_forces()
 
     def see(self, frame: Frame) -> None:
-        """Begin the next step where the last one ended, if its prediction is far too high."""
-        if self.system is not None and far_too_high(self.system, frame):
-            self._instead = last_positions(self.system, frame)
+        """Hold what is tangled; begin the next step where the last one ended, if its prediction is far too high."""
+        if self.system is not None and self.layout is not None:
+            self._instead = make_ready(self.system, self.layout.potentials, frame)
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Hessian, some iterations of conjugate gradients, a step along what they found; until a limit is met."""

@@ -7,13 +7,17 @@ it must judge its steps, for Y need not be stiffer than the material.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...backends.cpu.arguments import Phase
 from ...energy.kernels.assemble import assign_slots
 from ...energy.system import Frame, System
 from ...hyperelastic.kernels.phases import BLOCK
+from ...hyperelastic.tangles import Tangle
 from ...hyperelastic.term import Hyperelastic
+from .holding import Holding
 
 MUCH = 0.01
 
@@ -48,13 +52,18 @@ class Potential:
             "q": q,
         }
         self._stiff = term.stiffness[visit].astype(np.float32)
+        self.tangle = Holding(visit, self._stiff, self._arrays["inverse"], self._arrays["volumes"], self.slots.ravel())
+
+    def hold(self, tangle: Tangle | None) -> None:
+        """The elements that the next step holds to a rotation; those of `term` leave them out."""
+        self.tangle.take(tangle)
 
     def local_phases(self) -> list[Phase]:
         """The local pass; before it the interpolants, where these are held from one iteration to the next."""
         local = self.term.loops.local.over(
             0, self.count, stiff=self._stiff, slots=self.slots.ravel(), out=self._shares, **self._arrays
         )
-        return [local]
+        return [local, self.tangle.local(self._shares)]
 
     def holding(self) -> list[Phase]:
         """Interpolants of the next iteration, where conversion is "held"."""
@@ -70,14 +79,22 @@ class Potential:
         arrays = {**self._arrays, "q_old": q_old, "partial": partial}
         return self.term.loops.missed.over(0, self.count, grain=BLOCK, **arrays), partial
 
-    def diagonal(self, straight: np.ndarray, mixed: np.ndarray) -> Phase:
+    def diagonal(self, straight: np.ndarray, mixed: np.ndarray) -> list[Phase]:
         """Each corner's own 3 x 3 Hessian in its slot: xx, yy, zz and yz, xz, xy."""
         out = {"straight": straight, "mixed": mixed, "slots": self.slots.ravel()}
-        return self.term.loops.diagonal.over(0, self.count, **out, **self._arrays)
+        own = self.term.loops.diagonal.over(0, self.count, **out, **self._arrays)
+        return [own, self.tangle.diagonal(straight, mixed)]
 
-    def pairs(self, out: np.ndarray) -> Phase:
+    def pairs(self, out: np.ndarray) -> list[Phase]:
         """The Hessian between two corners of every element: 18 rows an element."""
-        return self.term.loops.pairs.over(0, self.count, out=out, **self._arrays)
+        return [self.term.loops.pairs.over(0, self.count, out=out, **self._arrays), self.tangle.pairs(out)]
+
+
+def make_ready(system: System, potentials: Sequence[Potential], frame: Frame) -> np.ndarray | None:
+    """Make ready for a step: what is tangled is held; rows (n, 4) where it should begin, if not at its first guess."""
+    for potential in potentials:
+        potential.hold(potential.term.tangle(frame))
+    return last_positions(system, frame) if far_too_high(system, frame) else None
 
 
 def far_too_high(system: System, frame: Frame) -> bool:
