@@ -24,6 +24,7 @@ from .kernels.svd import polar_all
 from .kernels.tangles import inverted, means, parts_of, widen
 
 RINGS = 1  # of elements around those that are inverted
+ENOUGH = 0.2  # of the volume of a part of the body must be inverted for it to be held
 ABSURD = 1e6  # times κ volume: an element that stores more is not stretched but lost
 
 
@@ -46,11 +47,15 @@ def inverted_elements(q: np.ndarray, vertices: np.ndarray) -> np.ndarray | None:
     return flags if inverted(q, vertices, flags) else None
 
 
-def with_neighbours(flags: np.ndarray, vertices: np.ndarray, n: int) -> np.ndarray:
-    """Flagged tetrahedra and those around them."""
+def tangled_elements(lost: np.ndarray, vertices: np.ndarray, volumes: np.ndarray, n: int) -> np.ndarray | None:
+    """Lost tetrahedra and those around them, where enough is lost (m,); None, if that is nowhere so."""
+    flags = lost.copy()
     for _ in range(RINGS):
         widen(vertices, flags, n)
-    return flags
+    part = parts_of(vertices, flags, n)[vertices[::4]]
+    whole = np.bincount(part[flags], volumes[flags], minlength=n)
+    flags &= np.bincount(part[lost], volumes[lost], minlength=n)[part] >= ENOUGH * whole[part]
+    return flags if flags.any() else None
 
 
 def tangle_of(

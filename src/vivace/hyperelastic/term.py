@@ -28,7 +28,7 @@ from .kernels.elements import gather, slots_of
 from .kernels.inversion import principal_stretches
 from .kernels.tangles import held_energies, held_shares
 from .loops import Loops
-from .tangles import ABSURD, Tangle, inverted_elements, tangle_of, with_neighbours
+from .tangles import ABSURD, Tangle, inverted_elements, tangle_of, tangled_elements
 
 PROXY = ConstraintType(  # not registered: nobody asks for it by name
     *("hyperelastic", 4, 3, (), Role.PROJECTED, Prepared, None, None, "Pa", "Stands for a hyperelastic tetrahedron.")
@@ -248,8 +248,8 @@ class Hyperelastic(Term):
         return seen[1]
 
     def _find(self, frame: Frame) -> Tangle | None:
-        q, e = frame.previous, self.elements
-        flags = self._held_at(q)
+        q, e = frame.s, self.elements
+        flags = self._held_at(frame.previous)
         if flags is None:
             return None
         if frame.pinned is not None and len(frame.pinned):
@@ -263,7 +263,7 @@ class Hyperelastic(Term):
         if flags is None:
             return None
         flags |= ~(self.energies(q) <= ABSURD * self.proxy.weights)
-        return with_neighbours(flags, self.elements.vertices, self.n)
+        return tangled_elements(flags, self.elements.vertices, self.elements.volumes, self.n)
 
     def _held(self, tangle: Tangle) -> tuple[np.ndarray, ...]:
         """What passes over held elements begin with, after the positions."""
