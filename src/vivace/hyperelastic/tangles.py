@@ -2,16 +2,22 @@
 
 Energies of single elements, each with its own nearest rotation, have minima in which a body stays tangled: elements
 pressed flat that cannot pass through each other, and stars of them wound twice around a vertex. So a step that begins
-with inverted elements minimises another energy of these and of those around them,
+in a tangle minimises another energy of the elements that are inverted and of those around them,
 
     κ/2 volume ‖F - R‖²,     κ = λ + 2 μ at rest,
 
-with one rotation R for each part of the body that hangs together. For a given R it is convex and its only minimum is
-the rest shape, turned: no tangle can be another. κ is the stiffness that Y has, so that its Hessian is constant and known.
+with one rotation R for each part of the body that hangs together. For a given R it is convex, and its only minimum is
+the rest shape, turned. κ is the stiffness that Y has of an element: the Hessian is constant, and known.
 
-What is held, and to which R, is a function of the positions that a step begins with (and of its pins). So a step has
-one energy from beginning to end, whoever evaluates it; nothing is remembered; and where nothing is inverted, nothing
-is other than without it.
+A part is a tangle if a fifth of its volume is inverted; where vertices are anywhere it is about half. Less is what
+folds and dents have under load. There the material's own energy has a place to stay and another one has not: held
+and let go in turn, a fold that should lie still does not.
+
+R is that of the prediction, so that what turns while it is tangled goes on turning. Pins, and vertices that have
+elements outside the part, tell it if there are any: else a pinned body might be held to the wrong side.
+
+All of it is a function of where a step begins, of its prediction and of its pins. So a step has one energy from
+beginning to end, whoever evaluates it; nothing is remembered; and where nothing is inverted, nothing is different.
 """
 
 from __future__ import annotations

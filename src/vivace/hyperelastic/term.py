@@ -99,7 +99,7 @@ class Hyperelastic(Term):
         if own is None and check_flag("conversion", conversion):
             own = self.density.conversion
         self.conversion = own
-        self.untangles = own.untangle if isinstance(conversion, Conversion) else bool(conversion)
+        self.untangles = conversion.untangle if isinstance(conversion, Conversion) else bool(conversion)
         self.n, self.vertices = mesh.n_vertices, np.ascontiguousarray(mesh.tets, np.int32)
         self.rest = np.array(mesh.vertices, np.float64)
         operator, volumes = gradient_operator(mesh.vertices[mesh.tets])

@@ -1,8 +1,9 @@
-"""Elements of a tangle in a layout: what their own passes leave out, and what they have instead (`hyperelastic.tangles`).
+"""Elements of a tangle in a layout: what their own passes leave out, and what they have instead.
 
-While an element is held, its volume and the inverse of its rest edges are zero where its density's passes read them, so
-that these give nothing for it, and phases of this file give what it has instead. There is nothing else to switch: plans
-are the same with and without a tangle, and without one these phases return at once.
+`hyperelastic.tangles` says why. While an element is held, its volume and the inverse of its rest edges are zero where
+its density's passes read them, so that these give nothing for it, and phases of this file give what it has instead.
+There is nothing else to switch: plans are the same with and without a tangle, and without one these phases return at
+once.
 """
 
 from __future__ import annotations
