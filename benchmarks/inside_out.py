@@ -1,8 +1,9 @@
 """How many bodies come back from a tangle, every vertex anywhere in the box that the body filled.
 
     python benchmarks/inside_out.py                                  # every material as it comes
-    python benchmarks/inside_out.py --high 0.5                       # converted from half of a length on
-    python benchmarks/inside_out.py --high 0.8 --low 0.3 --solvers newton-multigrid
+    python benchmarks/inside_out.py --pin left                       # held by one side
+    python benchmarks/inside_out.py --no-untangle                    # by the materials' own energies alone
+    python benchmarks/inside_out.py --no-untangle --high 0.8 --low 0.3 --solvers newton-multigrid
 
 "back": every stretch within a hundredth of 1. "free": nothing is inverted, but something is still tangled, as a star
 of elements that is wound twice around a vertex: a minimum of the energy, in which any solver stays.
@@ -15,7 +16,7 @@ import json
 
 import numpy as np
 
-from vivace import Budget, Model, Simulation, mesh
+from vivace import Budget, Model, Simulation, State, mesh
 from vivace.hyperelastic import HYPERELASTIC, Conversion, svd
 from vivace.model.materials import MATERIALS
 
@@ -30,10 +31,11 @@ def stretches(model: Model, q: np.ndarray) -> np.ndarray:
     return svd(edges @ term.elements.inverse.reshape(-1, 3, 3))[1]
 
 
-def outcome(model: Model, solver: str, iterations: int, frames: int, seed: int) -> tuple[str, int]:
+def outcome(sim: Simulation, rest: State, frames: int, seed: int) -> tuple[str, int]:
     """What became of a tangle, and the frame."""
+    model = sim.model
     low, high = model.mesh.bounds
-    sim = Simulation(model, solver=solver, budget=Budget(iterations=iterations), threads=1, time_step=1 / 30)
+    sim.state = rest
     sim.positions = np.random.default_rng(seed).uniform(low, high, model.mesh.vertices.shape)
     for frame in range(1, frames + 1):
         if not sim.step().finite:
@@ -56,19 +58,26 @@ def main() -> None:
     parser.add_argument("--materials", default=",".join(HYPERELASTIC))
     parser.add_argument("--low", type=float, help="of Conversion")
     parser.add_argument("--high", type=float, help="of Conversion")
+    parser.add_argument("--untangle", action=argparse.BooleanOptionalAction, default=True, help="of Conversion")
+    parser.add_argument("--pin", help="a group of the cube's vertices: left, right, top, bottom, front, back")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     body, rows = mesh.cube(given.vertices, side=0.3), []
     for name in given.materials.split(","):
         conversion: bool | Conversion = True
-        if given.high is not None or given.low is not None:
-            conversion = Conversion(high=given.high, **({} if given.low is None else {"low": given.low}))
         if HYPERELASTIC[name].high is None:
-            conversion = True  # it needs none
+            conversion = given.untangle  # it has nothing else to convert
+        elif given.high is not None or given.low is not None or not given.untangle:
+            low = {} if given.low is None else {"low": given.low}
+            conversion = Conversion(high=given.high, untangle=given.untangle, **low)
         material = MATERIALS[name](young=1e5, poisson=0.4, conversion=conversion)
         model = Model.of(body, material, gravity=(0, 0, 0), air=2.0)
+        model = model if given.pin is None else model.pin(given.pin)
         for solver in given.solvers.split(","):
-            ends = [outcome(model, solver, given.iterations, given.frames, seed) for seed in range(given.seeds)]
+            budget = Budget(iterations=given.iterations)
+            sim = Simulation(model, solver=solver, budget=budget, threads=1, time_step=1 / 30)
+            rest = sim.state
+            ends = [outcome(sim, rest, given.frames, seed) for seed in range(given.seeds)]
             counts = {what: sum(end == what for end, _ in ends) for what in ("back", "free", "inverted", "not finite")}
             times = [frame for end, frame in ends if end == "back"]
             rows.append({"material": name, "solver": solver, **counts, "frames": float(np.median(times or [np.nan]))})

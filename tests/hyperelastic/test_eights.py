@@ -51,8 +51,8 @@ def left_by(name, threads=1, **options):
     old[:, 3] = 0.0
     judge, missed = potential.judging(old)
     store, stored = potential.storing()
-    phases = [*potential.local_phases(), judge, store, potential.diagonal(straight, mixed), potential.pairs(pairs)]
-    Plan(phases, threads).run()
+    phases = [*potential.local_phases(), judge, store, *potential.diagonal(straight, mixed)]
+    Plan([*phases, *potential.pairs(pairs)], threads).run()
     return shares, straight, mixed, pairs, missed.sum(), stored.sum()
 
 

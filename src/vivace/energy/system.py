@@ -158,7 +158,7 @@ class System:
         s = q + self.air_factor * (self.h * v + self.h**2 * acceleration)
         start = s.copy()
         start[self.model.pinned] = targets
-        return Frame(s, start, q, targets, self.h)
+        return Frame(s, start, q, targets, self.h, self.model.pinned)
 
     def constant(self, frame: Frame) -> np.ndarray:
         """The part of b that no projection changes (n, 3)."""

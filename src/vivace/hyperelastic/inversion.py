@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..checks import check_name, is_number, shown
+from ..checks import check_flag, check_name, is_number, shown
 from ..errors import InputError
 
 WAYS = ("smooth", "held")
@@ -42,6 +42,8 @@ class Conversion:
         memory: L, by how much an interpolant may fall from one update to the next.
         stiffness: k (Pa); None: half of λ + 2 μ, so that W_proj resists stretching along one axis as W does.
         way: "smooth" or "held".
+        untangle: whether a step that begins with inverted elements holds them and their neighbours to one rotation (see
+            `tangles`); without it a body may stay tangled.
     """
 
     low: float = 0.05
@@ -49,9 +51,11 @@ class Conversion:
     memory: float = 0.05
     stiffness: float | None = None
     way: str = "smooth"
+    untangle: bool = True
 
     def __post_init__(self) -> None:
         check_name("conversion", self.way, WAYS)
+        check_flag("untangle", self.untangle)
         for name in ("low", "high", "memory", "stiffness"):
             value = getattr(self, name)
             optional = name in ("high", "stiffness") and value is None

@@ -26,7 +26,9 @@ from .densities import HYPERELASTIC, Density
 from .inversion import Conversion, interpolants, smooth_interpolants
 from .kernels.elements import gather, slots_of
 from .kernels.inversion import principal_stretches
+from .kernels.tangles import held_energies, held_shares
 from .loops import Loops
+from .tangles import ABSURD, Tangle, inverted_elements, tangle_of, tangled_elements
 
 PROXY = ConstraintType(  # not registered: nobody asks for it by name
     *("hyperelastic", 4, 3, (), Role.PROJECTED, Prepared, None, None, "Pa", "Stands for a hyperelastic tetrahedron.")
@@ -75,8 +77,12 @@ class Hyperelastic(Term):
     Attributes:
         elements: the arrays behind it.
         loops: the compiled passes behind it.
+        rest: (n, 3) the mesh' vertices.
+        untangles: whether a step that begins with inverted elements holds them (see `tangles`).
         interpolants: (m,) l of every element where conversion is "held"; zeros at first, `update` changes it.
     """
+
+    _seen: tuple[Frame, Tangle | None] | None = None  # the last step's
 
     def __init__(
         self,
@@ -93,7 +99,9 @@ class Hyperelastic(Term):
         if own is None and check_flag("conversion", conversion):
             own = self.density.conversion
         self.conversion = own
+        self.untangles = conversion.untangle if isinstance(conversion, Conversion) else bool(conversion)
         self.n, self.vertices = mesh.n_vertices, np.ascontiguousarray(mesh.tets, np.int32)
+        self.rest = np.array(mesh.vertices, np.float64)
         operator, volumes = gradient_operator(mesh.vertices[mesh.tets])
         inverse = np.ascontiguousarray(np.swapaxes(operator[:, :, 1:], 1, 2))
         rows, which = self._rows(constants)
@@ -139,8 +147,11 @@ class Hyperelastic(Term):
         return out
 
     def energy(self, q: np.ndarray, frame: Frame | None = None) -> float:
-        """The sum of `energies`."""
-        return float(np.sum(self.energies(q)))
+        """The sum of `energies`, and in a step that begins in a tangle what held elements store instead."""
+        energies, tangle = self.energies(q), self.tangle(frame)
+        if tangle is not None:
+            held_energies(q, *self._held(tangle), energies)
+        return float(np.sum(energies))
 
     def add_gradient(self, q: np.ndarray, frame: Frame | None, out: np.ndarray) -> None:
         """Add volume P D⁻ᵀ of every element at its corners."""
@@ -149,8 +160,11 @@ class Hyperelastic(Term):
     def add(self, q: np.ndarray, frame: Frame | None, out: np.ndarray) -> float:
         """Energy and gradient from the same deformation gradients."""
         energies, shares = np.empty(len(self)), np.empty((4 * len(self), 3))
-        held, e = self.interpolants, self.elements
-        self.loops.force_pass(0, len(self), q, *e.of, held, energies, e.slots, shares)
+        e, tangle = self.elements, self.tangle(frame)
+        self.loops.force_pass(0, len(self), q, *e.of, self.interpolants, energies, e.slots, shares)
+        if tangle is not None:
+            held_energies(q, *self._held(tangle), energies)
+            held_shares(q, *self._held(tangle), e.slots, shares)
         gather(0, self.n, e.starts, shares, out)
         return float(np.sum(energies))
 
@@ -162,7 +176,12 @@ class Hyperelastic(Term):
 
     def hessian(self, q: np.ndarray, frame: Frame | None = None) -> Blocks:
         """The second derivatives, positive semidefinite in every element."""
-        return Blocks(self.vertices, self.hessians(q), definite=True)
+        blocks, tangle = self.hessians(q), self.tangle(frame)
+        if tangle is not None:  # κ volume AᵀA, for x, y and z alike
+            a, w = self.proxy.operator[tangle.elements], self.proxy.weights[tangle.elements]
+            alike = np.einsum("e,eri,erk->eik", w, a, a)
+            blocks[tangle.elements] = np.einsum("eik,cd->eickd", alike, np.eye(3)).reshape(-1, 12, 12)
+        return Blocks(self.vertices, blocks, definite=True)
 
     def diagonal_blocks(self, q: np.ndarray, *, positive: bool = True) -> np.ndarray:
         """The 3 x 3 blocks (n, 3, 3) on the diagonal of the Hessian, without what is off it."""
@@ -204,12 +223,52 @@ class Hyperelastic(Term):
         return out
 
     def converted(self, q: np.ndarray) -> np.ndarray:
-        """How far each element is converted (m,): 0 not at all, 1 wholly, the colours of the paper's figure 16."""
-        if self.conversion is None:
-            return np.zeros(len(self))
-        if self.conversion.way == "held":
-            return self.interpolants.copy()
-        return smooth_interpolants(self.stretches(q), *self._range)
+        """How far each element is converted (m,): 0 not at all, 1 wholly, the colours of the paper's figure 16.
+
+        1 as well where a step that begins at q holds it to a rotation (see `tangles`).
+        """
+        found, held = np.zeros(len(self)), self._held_at(q) if self.untangles else None
+        if self.conversion is not None and self.conversion.way == "held":
+            found = self.interpolants.copy()
+        elif self.conversion is not None:
+            found = smooth_interpolants(self.stretches(q), *self._range)
+        if held is not None:
+            found[held] = 1.0
+        return found
+
+    # --- tangles ---
+
+    def tangle(self, frame: Frame | None) -> Tangle | None:
+        """What is held in a step that begins at `frame.previous`; None where nothing is inverted there."""
+        if frame is None or not self.untangles:
+            return None
+        seen = self._seen
+        if seen is None or seen[0] is not frame:
+            seen = self._seen = frame, self._find(frame)
+        return seen[1]
+
+    def _find(self, frame: Frame) -> Tangle | None:
+        q, e = frame.s, self.elements
+        flags = self._held_at(frame.previous)
+        if flags is None:
+            return None
+        if frame.pinned is not None and len(frame.pinned):
+            q = q.copy()
+            q[frame.pinned] = frame.targets
+        return tangle_of(flags, q, self.rest, (e.vertices, e.inverse, e.volumes), frame.pinned)
+
+    def _held_at(self, q: np.ndarray) -> np.ndarray | None:
+        """Which elements are held in a step from q (m,); None where nothing is inverted."""
+        flags = inverted_elements(q, self.elements.vertices)
+        if flags is None:
+            return None
+        flags |= ~(self.energies(q) <= ABSURD * self.proxy.weights)
+        return tangled_elements(flags, self.elements.vertices, self.elements.volumes, self.n)
+
+    def _held(self, tangle: Tangle) -> tuple[np.ndarray, ...]:
+        """What passes over held elements begin with, after the positions."""
+        weights = self.proxy.weights[tangle.elements]
+        return self.elements.vertices, self.elements.inverse, weights, tangle.elements, tangle.turns
 
     def update(self, q: np.ndarray) -> None:
         """Interpolants of the next iteration, by Eq. 45; nothing to do unless conversion is "held"."""

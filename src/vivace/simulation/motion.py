@@ -200,8 +200,8 @@ class Motion:
         """This step's data, in float64 when somebody asks."""
         s, start, previous, targets = self.s.copy(), self.start.copy(), previous.copy(), targets.copy()
         assert self._system is not None
-        h = self._system.h
-        return lambda: Frame(as_points(s), as_points(start), as_points(previous), targets, h)
+        h, pinned = self._system.h, self._system.model.pinned
+        return lambda: Frame(as_points(s), as_points(start), as_points(previous), targets, h, pinned)
 
 
 def as_rows(points: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ import numpy as np
 from ..backends.cpu.arguments import Phase
 from ..collisions.contacts import ContactForces, Contacts
 from ..constraints import Role
-from ..energy.system import System
+from ..energy.system import Frame, System
 from ..hyperelastic.term import Hyperelastic
 from ..model.model import Model
 from .base import (
@@ -182,6 +182,11 @@ class Auto(Solver):
     def contact_forces(self) -> ContactForces | None:
         """Those of the chosen solver."""
         return None if self._solver is None else self._solver.contact_forces()
+
+    def see(self, frame: Frame) -> None:
+        """Show the step's problem to the chosen solver."""
+        if self._solver is not None:
+            self._solver.see(frame)
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Let the chosen solver solve; without a time limit it waits for what is made in the background."""

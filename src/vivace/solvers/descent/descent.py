@@ -32,7 +32,7 @@ from ...errors import InputError
 from ..base import SOLVERS, Deadline, Outcome, Solver
 from ..projective.layout import CONTACT, Layout
 from ..projective.ordering import morton_rank
-from ..projective.potentials import far_too_high, last_positions
+from ..projective.potentials import Beginning
 from .directions import DIRECTIONS, Direction
 from .momentum import MOMENTA
 from .problem import Problem
@@ -106,6 +106,7 @@ class Descent(Solver):
 
     def _lay_out(self, layout: Layout) -> None:
         self.layout, self.problem = layout, Problem(layout)
+        self._begin = Beginning(layout.potentials, layout.q, layout.order, layout.threads)
         self._direction: Direction = DIRECTIONS[self.direction](self.problem)
         self._momentum = MOMENTA[self.momentum if self._direction.momentum else "none"](self.rho)
 
@@ -132,9 +133,9 @@ class Descent(Solver):
             self.layout.contacts.recall(memory)
 
     def see(self, frame: Frame) -> None:
-        """Begin the next step where the last one ended, if its prediction is far too high."""
-        if self.system is not None and far_too_high(self.system, frame):
-            self._instead = last_positions(self.system, frame)
+        """Hold what is tangled; begin the next step where the last one ended, if its prediction is far too high."""
+        if self.system is not None:
+            self._instead = self._begin(self.system, frame)
 
     def adapt(self, system: System) -> bool:
         """Take over the new diagonal."""

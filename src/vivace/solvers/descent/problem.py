@@ -94,7 +94,7 @@ class Problem:
             return []
         slot_at, shares = gathers[0]["slot_at"], gathers[0]["shares"]
         straight, mixed = np.zeros_like(shares), np.zeros_like(shares)
-        own = [potential.diagonal(straight, mixed) for potential in layout.potentials]
+        own = [phase for potential in layout.potentials for phase in potential.diagonal(straight, mixed)]
         added = {"slot_at": slot_at, "shares": straight, "constant": self._rest, "base": self.scale}
         return [*own, gather.over(0, layout.n, label="Hessian", **added)]
 

@@ -254,7 +254,7 @@ class BlockLevels:
             pair_at, places = pair_places(fine.at, fine.j[: len(fine.mirror)], corners, first)
             entries = {"row_at": fine.at, "middle": fine.middle, "mirror": fine.mirror, "blocks": fine.blocks}
             added = add_pairs.over(0, fine.n, pair_at=pair_at, places=places, pairs=pairs, **entries)
-            phases += [potential.pairs(pairs), added]
+            phases += [*potential.pairs(pairs), added]
         return phases
 
     def judging(self, q_old: np.ndarray) -> tuple[list[Phase], list[np.ndarray]]:

@@ -54,7 +54,7 @@ from .kernels.quasi_newton import judge_blocks
 from .kernels.sweep import store_residual
 from .layout import CONTACT, Layout
 from .ordering import morton_rank
-from .potentials import far_too_high, last_positions
+from .potentials import Beginning
 
 HALVINGS = 12  # of a step that would raise the energy, before it is given up
 LONGER = 4  # times as many iterations in the last Newton iteration of a step, if there is time
@@ -111,6 +111,7 @@ class NewtonMultigrid(Solver):
         """Jobs: `_look` takes the residual at q, `_set_up` the Hessian, `_cycle` is one iteration."""
         n, threads = layout.n, layout.threads
         self.layout = layout
+        self._begin = Beginning(layout.potentials, layout.q, layout.order, threads)
         r, r_old, left, z, p, hp, d, q_old = (np.zeros((n, 4), np.float32) for _ in range(8))
         q, state, self._share = layout.q, np.zeros(STATE_SIZE), np.zeros(1, np.float32)
         self.levels = levels = BlockLevels(layout, self._pointers, self._hierarchy, self._seed)
@@ -182,9 +183,9 @@ class NewtonMultigrid(Solver):
         return None if self.layout is None else self.layout.contact_forces()
 
     def see(self, frame: Frame) -> None:
-        """Begin the next step where the last one ended, if its prediction is far too high."""
-        if self.system is not None and far_too_high(self.system, frame):
-            self._instead = last_positions(self.system, frame)
+        """Hold what is tangled; begin the next step where the last one ended, if its prediction is far too high."""
+        if self.system is not None:
+            self._instead = self._begin(self.system, frame)
 
     def solve(self, start: np.ndarray, constant: np.ndarray, out: np.ndarray, deadline: Deadline) -> Outcome:
         """Hessian, some iterations of conjugate gradients, a step along what they found; until a limit is met."""

@@ -7,14 +7,19 @@ it must judge its steps, for Y need not be stiffer than the material.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
 from ...backends.cpu.arguments import Phase
+from ...backends.cpu.executor import Plan
 from ...backends.cpu.lanes import EIGHT
 from ...energy.kernels.assemble import assign_slots
 from ...energy.system import Frame, System
 from ...hyperelastic.kernels.phases import BLOCK
+from ...hyperelastic.tangles import Tangle
 from ...hyperelastic.term import Hyperelastic
+from .holding import Holding
 
 MUCH = 0.01
 
@@ -67,13 +72,21 @@ class Potential:
             number[np.argsort(self.vertices[:, k], kind="stable")] = np.arange(m)
             places.append(begin + size * number)
         self._second, self._third = (np.ascontiguousarray(place, np.int32) for place in places)
+        read = self._arrays["inverse"], self._arrays["volumes"]
+        self.tangle = Holding(
+            visit, self._stiff, *read, self.slots.ravel(), {"second": self._second, "third": self._third}
+        )
+
+    def hold(self, tangle: Tangle | None) -> None:
+        """The elements that the next step holds to a rotation; those of `term` leave them out."""
+        self.tangle.take(tangle)
 
     def local_phases(self) -> list[Phase]:
         """The local pass; before it the interpolants, where these are held from one iteration to the next."""
         local = self.term.loops.local.over(
             0, self.count, stiff=self._stiff, slots=self.slots.ravel(), out=self._shares, **self._arrays
         )
-        return [local]
+        return [local, self.tangle.local(self._shares)]
 
     def holding(self) -> list[Phase]:
         """Interpolants of the next iteration, where conversion is "held"."""
@@ -89,15 +102,17 @@ class Potential:
         arrays = {**self._arrays, "q_old": q_old, "partial": partial}
         return self.term.loops.missed.over(0, self.count, grain=BLOCK, **arrays), partial
 
-    def diagonal(self, straight: np.ndarray, mixed: np.ndarray) -> Phase:
+    def diagonal(self, straight: np.ndarray, mixed: np.ndarray) -> list[Phase]:
         """Each corner's own 3 x 3 Hessian in its slot: xx, yy, zz and yz, xz, xy."""
         out = {"straight": straight, "mixed": mixed, "slots": self.slots.ravel()}
-        return self.term.loops.diagonal.over(0, self.count, **out, **self._arrays)
+        own = self.term.loops.diagonal.over(0, self.count, **out, **self._arrays)
+        return [own, self.tangle.diagonal(straight, mixed)]
 
-    def pairs(self, out: np.ndarray) -> Phase:
+    def pairs(self, out: np.ndarray) -> list[Phase]:
         """The Hessian between two corners of every element: 18 rows an element, where `pair_rows` says."""
         places = {"second": self._second, "third": self._third}
-        return self.term.loops.pairs.over(0, self.count, out=out, **places, **self._arrays)
+        own = self.term.loops.pairs.over(0, self.count, out=out, **places, **self._arrays)
+        return [own, self.tangle.pairs(out)]
 
     @property
     def pair_rows(self) -> np.ndarray:
@@ -117,6 +132,37 @@ def _turned(inverse: np.ndarray, corner: np.ndarray) -> np.ndarray:
     return np.take_along_axis(rows, corner[:, 1:, None], axis=1).reshape(-1, 9)
 
 
+class Beginning:
+    """Makes the potentials of a layout ready for steps: holds what is tangled, and tells where a step should begin."""
+
+    def __init__(self, potentials: Sequence[Potential], q: np.ndarray, order: np.ndarray, threads: int):
+        self._potentials, self._q, self._order = potentials, q, order
+        found = [potential.storing() for potential in potentials]
+        self._sums = [sums for _, sums in found]
+        self._plan = Plan([phase for phase, _ in found], threads) if found else None
+        self._much = _much(potential.term for potential in potentials)
+
+    def __call__(self, system: System, frame: Frame) -> np.ndarray | None:
+        """Rows (n, 4) where the step should begin, if not at its first guess. The layout's positions are lost."""
+        if self._plan is None:
+            return None
+        tangles = [potential.term.tangle(frame) for potential in self._potentials]
+        for potential, tangle in zip(self._potentials, tangles, strict=True):
+            potential.hold(tangle)
+        if all(tangle is None for tangle in tangles):
+            self._q[:, :3] = frame.start[self._order]
+            self._plan.run()
+            with np.errstate(invalid="ignore"):
+                if sum(float(sums.sum()) for sums in self._sums) <= self._much:
+                    return None
+        return last_positions(system, frame) if far_too_high(system, frame) else None
+
+
+def _much(terms: Iterable[Hyperelastic]) -> float:
+    """MUCH of what bodies store when they are stretched to twice their length along all axes (J)."""
+    return MUCH * 1.5 * sum(float(term.proxy.weights.sum()) for term in terms)
+
+
 def far_too_high(system: System, frame: Frame) -> bool:
     """Whether what a step begins with stores far more energy than there is: then it should begin at the last positions.
 
@@ -126,7 +172,7 @@ def far_too_high(system: System, frame: Frame) -> bool:
     otherwise, from which things hardly move in a few iterations. So "far" is told by the material: MUCH of what it
     stores when it is stretched to twice its length along all axes.
     """
-    much = MUCH * 1.5 * sum(float(term.proxy.weights.sum()) for term in system.hyperelastic)
+    much = _much(system.hyperelastic)
     stored = sum(term.energy(frame.start, frame) for term in system.hyperelastic)
     if stored <= much:
         return False
