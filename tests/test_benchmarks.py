@@ -181,6 +181,16 @@ def test_inside_out(tmp_path):
 
 
 @pytest.mark.slow
+def test_elements_are_timed_both_ways():
+    options = ["--resolution", "4", "--repeat", "2", "--materials", "neo-hookean"]
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "elements.py"), *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(re.findall(r"\d+ / \d+ \([\d.]+\)", done.stdout)) == 5
+
+
+@pytest.mark.slow
 def test_hyperelastic_motion_leaves_a_strip(tmp_path):
     """A line for each solver, and a row of pictures for each and for the converged run."""
     options = ["--resolution", "16", "--frames", "2", "--out", str(tmp_path / "strip.png")]
