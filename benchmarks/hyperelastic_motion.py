@@ -21,7 +21,7 @@ from vivace.pictures.opening import open_renderer
 from vivace.scenes import make_scene
 
 H = 1 / 30  # s
-CONVERGED = vv.Budget(iterations=48)  # six Hessians a step
+CONVERGED = vv.Budget(iterations=48)  # twelve Hessians a step
 SHOWN = (0.25, 0.5, 1.0, 2.0)  # s
 TIMED = (  # each of them has the milliseconds that are asked for
     *("newton-multigrid", "descent", "descent:momentum=nesterov", "descent:direction=l-bfgs"),

@@ -26,7 +26,9 @@ steps at 10,000 vertices after 8 and 15 frames, by iterations a frame (in Newton
 L-BFGS over the inverse of Y is 69 cm away after 15 frames of 13 iterations. Very stiff springs (1e6 N/m) need more
 Newton iterations, as exact ones do: 3 of those are 9 cm away after 10 frames at 400 vertices, 12 x 2 of these 11 cm.
 A bar of tetrahedra with volume (`bar`, resolution 6) is 0.2 and 0.3 cm away after 8 and 15 frames of 1 x 4 iterations,
-L-BFGS 0.5 and 0.7 cm after 12. On the 10,000 vertices, one thread: 1.2 ms for a Hessian and all coarse matrices, 1.0 ms
+L-BFGS 0.5 and 0.7 cm after 12. Hyperelastic ones of 55,000 tetrahedra, per cent of the path after 8, 15 and 30 frames
+(`benchmarks/hyperelastic_motion.py`), armadillo and bar: 1 x 8: 0.9, 1.1, 0.8 and 0.6, 1.0, 2.3; 2 x 4: 0.8, 0.5, 0.2
+and 0.3, 0.1, 0.3; 2 x 8: 0.1, 0.2, 0.2 and 0, 0, 0.5; 1 x 24 is no better than 1 x 8. On the 10,000 vertices, one thread: 1.2 ms for a Hessian and all coarse matrices, 1.0 ms
 an iteration, 0.35 ms to look and judge.
 """
 
@@ -71,7 +73,7 @@ class NewtonMultigrid(Solver):
 
     Attributes:
         steps: iterations for each Hessian, 1 to 100; 0: two, or four where there are tetrahedra, with which a Hessian
-            takes ten times as long as an iteration, and eight where these are hyperelastic.
+            takes seven to ten times as long as an iteration.
         coarsening: "energy" (energy-minimising prolongation), "smoothed", "evolution" or "plain" aggregation.
         colouring_algorithm: of the fine level (see `vivace list colourings`).
 
@@ -230,14 +232,14 @@ class NewtonMultigrid(Solver):
         of it goes into this one's.
         """
         begin = time.perf_counter_ns()
-        usual = 8 if self.levels.layout.potentials else 2 if self.levels.fine.turned else 4
+        usual = 2 if self.levels.fine.turned else 4
         count = 1 if last else self.steps or usual
         if at_ns is not None:
             at_ns -= self._usual("look")
             another = sum(map(self._usual, self._took))
             if begin + count * self._usual("cycle") + another > at_ns:
                 count *= LONGER
-        # A Hessian of hyperelastic elements takes as long as a dozen iterations: fewer than four would waste it.
+        # A Hessian of hyperelastic elements takes as long as seven iterations: fewer than four would waste it.
         least = min(4, most) if self.levels.layout.potentials and not last else 1
         count = self._cycle.run(min(count, most), at_ns, least=least)
         self._took["cycle"].append((time.perf_counter_ns() - begin) // count)
