@@ -70,6 +70,8 @@ def run(solver: Solver, system: System, frame: Frame, sweeps: int) -> np.ndarray
     """Positions (n, 3) in float64 after that many sweeps from the prediction; the solver must be prepared."""
     out = np.zeros((system.n, 4), np.float32)
     deadline = Deadline.of(Budget(iterations=sweeps))
+    if system.model.terms:
+        solver.see(frame)
     solver.solve(rows(frame.start), rows(system.constant(frame)), out, deadline)
     return out[:, :3].astype(np.float64)
 

@@ -17,15 +17,26 @@ MATERIALS = {
     "corotated": vv.corotated,
     "stable-neo-hookean": vv.stable_neo_hookean,
 }
-# Out of tangles: what is converted at the paper's stretches stays in them, see docs/descent.md.
-EARLY = {name: {"conversion": Conversion(high=0.5)} for name in ("neo-hookean", "mooney-rivlin")}
-EARLY |= {name: {"conversion": Conversion(low=0.3, high=0.8)} for name in ("stvk", "fung")}
+# Converted so early that most find out of tangles by their own energy, see docs/descent.md.
+EARLY = {"neo-hookean": {"high": 0.5}, "mooney-rivlin": {"high": 0.5}}
+EARLY |= {"stvk": {"low": 0.3, "high": 0.8}, "fung": {"low": 0.3, "high": 0.8}}
 
 
-def cube(name: str, n: int = 4, side: float = 0.3, *, early: bool = False, pinned: bool = False, **world) -> Model:
-    """A cube of a material; `early`: converted so early that it finds out of tangles; `pinned`: by its top."""
-    more = EARLY.get(name, {}) if early else {}
-    model = Model.of(mesh.cube(n, side), MATERIALS[name](young=1e5, poisson=0.4, **more), **world)
+def cube(
+    name: str,
+    n: int = 4,
+    side: float = 0.3,
+    *,
+    early: bool = False,
+    pinned: bool = False,
+    untangle: bool = True,
+    **world,
+) -> Model:
+    """A cube of a material; `early`: converted early; `pinned`: by its top; `untangle`: False for its own energy."""
+    conversion: bool | Conversion = untangle
+    if name in EARLY:
+        conversion = Conversion(**(EARLY[name] if early else {}), untangle=untangle)
+    model = Model.of(mesh.cube(n, side), MATERIALS[name](young=1e5, poisson=0.4, conversion=conversion), **world)
     return model.pin("top") if pinned else model
 
 

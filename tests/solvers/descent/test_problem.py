@@ -8,11 +8,13 @@ from solvers.rounding import U, rows
 from vivace import Cloth, Model, mesh
 from vivace.solvers.descent.problem import Problem
 from vivace.solvers.projective.layout import Layout
+from vivace.solvers.projective.potentials import make_ready
 
 
 def problem_at(system, frame, q, threads=1):
     """The problem with the layout at q (n, 3), and the residual taken."""
     layout = Layout(system, np.arange(system.n)[::-1].copy(), threads, potentials=True)
+    make_ready(system, layout.potentials, frame)
     layout.load(rows(q), rows(system.constant(frame)))
     problem = Problem(layout)
     problem.look()
@@ -27,10 +29,11 @@ def in_mesh_order(problem, array):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MATERIALS)
+@pytest.mark.parametrize("untangle", [True, False])
 @pytest.mark.parametrize("state", [strained, tangled])
-def test_the_residual_is_minus_the_gradient(name, state):
-    """r = -∇ε(q) to some ulps of the largest force on a vertex, for converted elements, too."""
-    model = cube(name, early=True, pinned=True)
+def test_the_residual_is_minus_the_gradient(name, state, untangle):
+    """r = -∇ε(q) to some ulps of the largest force on a vertex, for converted and held elements, too."""
+    model = cube(name, early=True, pinned=True, untangle=untangle)
     system, frame = frame_of(model, state(model, 1))
     problem = problem_at(system, frame, frame.start)
     q = in_mesh_order(problem, problem.q)
@@ -42,13 +45,14 @@ def test_the_residual_is_minus_the_gradient(name, state):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MATERIALS)
+@pytest.mark.parametrize("untangle", [True, False])
 @pytest.mark.parametrize("size", [1e-3, 1e-1, 1.0])
-def test_changes_of_energy_are_those_of_float64(name, size):
+def test_changes_of_energy_are_those_of_float64(name, size, untangle):
     """ε(q) - ε(old), without the difference of two large numbers: to 3e-4 of the work, for small steps and large ones.
 
     In tangles float64's own difference has to be right: sizes are such that the change is not lost in ε.
     """
-    model = cube(name, early=True, pinned=True)
+    model = cube(name, early=True, pinned=True, untangle=untangle)
     system, frame = frame_of(model, tangled(model, 2))
     problem = problem_at(system, frame, frame.start)
     old = in_mesh_order(problem, problem.q)
