@@ -8,13 +8,13 @@ from solvers.rounding import U, rows
 from vivace import Cloth, Model, mesh
 from vivace.solvers.descent.problem import Problem
 from vivace.solvers.projective.layout import Layout
-from vivace.solvers.projective.potentials import make_ready
+from vivace.solvers.projective.potentials import Beginning
 
 
 def problem_at(system, frame, q, threads=1):
     """The problem with the layout at q (n, 3), and the residual taken."""
     layout = Layout(system, np.arange(system.n)[::-1].copy(), threads, potentials=True)
-    make_ready(system, layout.potentials, frame)
+    Beginning(layout.potentials, layout.q, layout.order, threads)(system, frame)
     layout.load(rows(q), rows(system.constant(frame)))
     problem = Problem(layout)
     problem.look()

@@ -29,7 +29,8 @@ A bar of tetrahedra with volume (`bar`, resolution 6) is 0.2 and 0.3 cm away aft
 L-BFGS 0.5 and 0.7 cm after 12. Hyperelastic ones of 55,000 tetrahedra, per cent of the path after 8, 15 and 30 frames
 (`benchmarks/hyperelastic_motion.py`), armadillo and bar: 1 x 8: 0.9, 1.1, 0.8 and 0.6, 1.0, 2.3; 2 x 4: 0.8, 0.5, 0.2
 and 0.3, 0.1, 0.3; 2 x 8: 0.1, 0.2, 0.2 and 0, 0, 0.5; 1 x 24 is no better than 1 x 8. On the 10,000 vertices of
-the tablecloth, one thread: 1.2 ms for a Hessian and all coarse matrices, 1.0 ms an iteration, 0.35 ms to look and judge.
+the tablecloth, one thread: 1.2 ms for a Hessian and all coarse matrices, 1.0 ms an iteration, 0.35 ms to look and
+judge.
 """
 
 from __future__ import annotations
