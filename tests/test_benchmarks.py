@@ -160,14 +160,24 @@ def test_ball_pile_leaves_a_film_and_the_same_bits(tmp_path):
 
 @pytest.mark.slow
 def test_force_against_stretch_is_that_of_the_material(tmp_path):
-    """A box that is pulled, against `hyperelastic.uniaxial`: forces within 1 %."""
-    options = ["--resolution", "3", "--count", "3", "--out", str(tmp_path / "curves.png")]
+    """A box between grips, against `hyperelastic.uniaxial`: forces within 1 %, at stretches of 0.4 and 2.5."""
+    options = [
+        "--resolution",
+        "2",
+        "--count",
+        "1",
+        "--materials",
+        "neo-hookean,fung",
+        "--out",
+        str(tmp_path / "curves.png"),
+    ]
     command = [sys.executable, str(BENCHMARKS / "force_stretch.py"), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     off = [float(number) for number in re.findall(r"off by (\S+) %", done.stdout)]
-    assert len(off) == 6
+    assert len(off) == 2
     assert max(off) < 1
+    assert all(stretch in done.stdout for stretch in (" 0.4: -", " 2.5: "))
     assert (tmp_path / "curves.png").stat().st_size > 1000
 
 

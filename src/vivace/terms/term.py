@@ -47,6 +47,7 @@ class Frame:
         previous: positions q_n at the end of the last step (n, 3), m.
         targets: where pins hold their vertices (p, 3), m.
         h: length of the step (s); NaN in a frame that was made without it.
+        load: external forces (n, 3), N, of a step without inertia; None: they are in the prediction.
     """
 
     s: np.ndarray
@@ -54,6 +55,7 @@ class Frame:
     previous: np.ndarray
     targets: np.ndarray
     h: float = float("nan")
+    load: np.ndarray | None = None
 
 
 class Term(ABC):
