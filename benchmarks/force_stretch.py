@@ -24,7 +24,7 @@ SIZE = (0.4, 0.2, 0.2)
 CURVE = "closed form"
 FIRM = 10.0  # times as stiff as pins are otherwise; more, and float32 positions could not tell their forces
 NEAR = 1e-4  # of a width, relative
-BEYOND = 1.02  # a stretch is tried if the curve goes on to so much of it: grips give way a little
+WITHIN = 1.04  # how far from where a curve ends its last point is: grips give way a little
 WIDER = 1.01  # the secant method's second guess
 
 
@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--resolution", type=int, default=3, help="vertices across")
     parser.add_argument("--smallest", type=float, default=0.4, help="stretch")
     parser.add_argument("--largest", type=float, default=2.5, help="stretch")
-    parser.add_argument("--count", type=int, default=4, help="stretches on either side of rest")
+    parser.add_argument("--count", type=int, default=6, help="stretches on either side of rest")
     parser.add_argument("--solver", default="newton-multigrid")
     parser.add_argument("--iterations", type=int, default=200, help="of a step")
     parser.add_argument("--most", type=int, default=30, help="steps for each equilibrium")
@@ -98,24 +98,21 @@ def main() -> None:
     given = parser.parse_args()
     area, panels = SIZE[1] * SIZE[2], []
     fine = np.concatenate([np.linspace(given.smallest, 1, 61), np.linspace(1, given.largest, 61)[1:]])
-    shown = np.concatenate(
-        [np.linspace(1, given.smallest, given.count + 1), np.linspace(1, given.largest, given.count + 1)]
-    )
     for name in given.materials.split(","):
         material = MATERIALS[name](young=1e5, poisson=0.4, conversion=False)
         density, constants = HYPERELASTIC[name], material.constants
         curve = uniaxial(density, constants, fine)[0]
         good = rising(fine, curve)
         low, high = fine[good][[0, -1]]
+        low, high = low if low == fine[0] else WITHIN * low, high if high == fine[-1] else high / WITHIN
         budget = Budget(iterations=given.iterations)
-        found, box = [], None
-        for stretch in shown:
-            if stretch == 1:  # from rest anew: down first, then up
-                box = Gripped(material, given.resolution, given.solver, budget, given.most)
-            elif low <= stretch <= high and np.isfinite(uniaxial(density, constants, [BEYOND * stretch])[0][0]):
-                found.append(box.pulled(stretch))
+        found = [(1.0, 0.0)]
+        for end in (low, high):  # both from rest
+            box = Gripped(material, given.resolution, given.solver, budget, given.most)
+            found += [box.pulled(stretch) for stretch in np.linspace(1, end, given.count + 1)[1:]]
         stretches, forces = np.array(sorted(found)).T
-        off = np.abs(forces / (uniaxial(density, constants, stretches)[0] * area) - 1)
+        expected = uniaxial(density, constants, stretches)[0] * area
+        off = np.abs(forces - expected)[stretches != 1] / np.abs(expected[stretches != 1])
         pairs = ", ".join(f"{a:.3g}: {b:.0f} N" for a, b in zip(stretches, forces, strict=True))
         print(f"{name:20s} {pairs}; forces off by {100 * off.max():.2g} % at most", flush=True)
         lines = {CURVE: (fine[good], curve[good] * area / 1e3), "a box between grips": (stretches, forces / 1e3)}
