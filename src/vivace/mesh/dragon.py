@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse.csgraph
 
 from ..checks import check_count, check_size, many
-from . import stuffing
+from . import stuffing, topology
 from .body import check_lattice
 from .mesh import Mesh
 
@@ -35,6 +36,7 @@ _BONES = [
 _WRIST, _TIPS, _FINGERS, _FINGER = (0, 470, 150), ((-60, 600, 330), (-310, 520, 260), (-270, 400, 120)), 13, 24
 _BLEND = 0.014  # of its length: how far neighbouring bones melt into each other
 _LONG = 1.34  # of the bones' unit: from the end of the tail to the nose
+_BACK = np.array([0.01, 0.37, 0.0])
 _LOW, _HIGH = np.array([-0.88, -0.02, -0.40]), np.array([0.54, 0.78, 0.40])
 
 
@@ -59,16 +61,27 @@ def _dragon(x: np.ndarray) -> np.ndarray:
     # A soft maximum; of fingers only the largest counts, or where they meet there would be a lump.
     bones, fingers = found[: len(_BONES)], np.max(found[len(_BONES) :], axis=0)
     total = sum(np.exp((one - most) / _BLEND) for one in [*bones, fingers])
-    return most + _BLEND * np.log(total)
+    blended: np.ndarray = most + _BLEND * np.log(total)
+    return blended
+
+
+def _largest(vertices: np.ndarray, tets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest of the pieces: a coarse lattice cuts off tips of thin parts."""
+    edges = topology.unique_edges(tets)
+    ones, shape = np.ones(len(edges)), (len(vertices), len(vertices))
+    _, piece = scipy.sparse.csgraph.connected_components(scipy.sparse.coo_array((ones, edges.T), shape), directed=False)
+    kept = tets[piece[tets[:, 0]] == np.bincount(piece).argmax()]
+    used, numbers = np.unique(kept, return_inverse=True)
+    return vertices[used], numbers.reshape(-1, 4).astype(np.int32)
 
 
 def dragon(n: int = 64, length: float = 1.0) -> Mesh:
     """A dragon of tetrahedra that stands on y = 0 and looks along +x.
 
-    Groups: "tail" (the end of it), "head", "feet", "wings" (their tips).
+    Groups: "back" (between its wings), "tail" (the end of it), "head", "feet", "wings" (their tips).
 
     Args:
-        n: lattice cells along its length, 24 or more so that its wings and horns survive; 64 gives about 13,000
+        n: lattice cells along its length, 24 or more, below 32 with stumps for wings; 64 gives about 13,000
             vertices and 58,000 tetrahedra, and both grow as n³.
         length: from the end of its tail to its nose, in m.
     """
@@ -76,8 +89,10 @@ def dragon(n: int = 64, length: float = 1.0) -> Mesh:
     check_size("length", length)
     check_lattice(f"a dragon of {many(n)} cells", n, 7 * n // 10, 7 * n // 10)
     vertices, tets = stuffing.stuff(_dragon, _LOW, _HIGH, spacing=_LONG / n)
+    vertices, tets = _largest(vertices, tets)
     x, y, z = vertices.T
     groups = {
+        "back": np.flatnonzero(np.linalg.norm(vertices - _BACK, axis=1) < 0.075),
         "tail": np.flatnonzero(x < x.min() + 0.09),
         "head": np.flatnonzero((x > 0.28) & (y > 0.5)),
         "feet": np.flatnonzero(y < y.min() + 0.03),
