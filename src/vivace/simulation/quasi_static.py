@@ -33,7 +33,8 @@ class Equilibrium:
         steps: how many were made.
         moved: the largest way of a vertex in the last one (m).
         unbalanced: norm of the forces that are left at vertices that no pin holds (N).
-        load: norm of the external forces (N), gravity among them, which is what to compare it with.
+        load: norm of the external forces (N), gravity and what pins pull with among them, which is what to compare it
+            with.
     """
 
     arrived: bool
@@ -77,8 +78,11 @@ def settle(step: Callable[[], Report], start: np.ndarray, within: float, most: i
         steps += 1
         moved = float(np.linalg.norm(report.positions - before, axis=1).max(initial=0.0))
         before = report.positions
-    free, load = report.system.pin_weight == 0, report.frame.load
-    left, whole = float(np.linalg.norm(report.forces()[free])), float(np.linalg.norm(0.0 if load is None else load))
-    rounding = ROUNDING * float(np.linalg.norm(report.system.diagonal[free, None] * report.positions[free]))
+    free, frame, q = report.system.pin_weight == 0, report.frame, report.positions.astype(np.float64)
+    load = np.zeros(q.shape) if frame.load is None else frame.load.copy()
+    firm = np.concatenate([np.zeros(0), *(group.weights for group in report.system.pins)])
+    np.add.at(load, report.system.model.pinned, firm[:, None] * (frame.targets - q[report.system.model.pinned]))
+    left, whole = float(np.linalg.norm(report.forces()[free])), float(np.linalg.norm(load))
+    rounding = ROUNDING * float(np.linalg.norm(report.system.diagonal[free, None] * q[free]))
     balanced = bool(left <= max(BALANCED * whole, rounding))
     return Equilibrium(moved <= within and balanced, steps, moved, left, whole)
