@@ -29,7 +29,7 @@ MATERIALS = {
     "fung": "Fung",
 }
 SIDE = 0.5  # m
-CRUSHED, TURNED = 0.4, 60.0  # of its height, and degrees, of the box that shows conversion
+CRUSHED, TURNED = 0.35, 45.0  # of its height, and degrees, of the box that shows conversion
 STEPS = 6  # in which that is done, from rest
 TILE, LINE = (300, 300), 30  # pixels of a picture, and of a line of text
 VIEW = (0.5, 0.35, 1.0)
@@ -112,7 +112,7 @@ def main() -> None:
     given = parser.parse_args()
     high = max(MODES["stretch"], 1.0) * SIDE
     camera = Camera.framing((-SIDE / 2, 0, -SIDE / 2), (SIDE / 2, high, SIDE / 2), VIEW, aspect=1.0)
-    near = Camera.framing((-0.32, 0, -0.32), (0.32, 0.25, 0.32), VIEW, aspect=1.0)
+    near = Camera.framing((-0.39, 0, -0.39), (0.39, 0.25, 0.39), VIEW, aspect=1.0)
     rows: list[list[tuple[Image.Image, str]]] = [[] for _ in MODES]
     crushed = []
     for name in MATERIALS:
