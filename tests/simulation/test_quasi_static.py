@@ -246,3 +246,17 @@ def test_wind_presses_without_motion():
     angle = np.arctan2(low[:, 2].mean(), cloth.vertices[:, 1].max() - low[:, 1].mean())
     # ½ ρ C u² cos² on a plate that leans by `angle`, turned about its upper edge: half of both forces' moments
     assert np.sin(angle) == pytest.approx(0.5 * 1.2 * 1.17 * 9 * np.cos(angle) ** 2 / (1.0 * 9.81), rel=0.1)
+
+
+@pytest.mark.slow
+def test_scene_files_may_ask_for_it(tmp_path):
+    """`[world] integrator`, and the same of `Scene.simulate`, which `vivace run --integrator` calls."""
+    path = tmp_path / "still.toml"
+    path.write_text('scene = "cube"\n[parameters]\nresolution = 3\n[world]\nintegrator = "quasi-static"\n')
+    scene = vv.load_scene(path)
+    assert scene.integrator == "quasi-static"
+    sim = scene.simulate(threads=1)
+    assert sim.system.static
+    assert sim.step(vv.Budget(iterations=4)).finite
+    assert not sim.velocities.any()
+    assert vv.make_scene("cube", resolution=3).simulate(integrator="quasi-static").system.static
