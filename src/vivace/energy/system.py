@@ -30,7 +30,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from ..checks import check_time_step, shown
+from ..checks import check_flag, check_time_step, shown
 from ..constraints import Role
 from ..errors import InputError
 from ..hyperelastic.term import Hyperelastic
@@ -59,6 +59,7 @@ class System:
     def __init__(self, model: Model, h: float, like: System | None = None, *, static: bool = False):
         if not isinstance(model, Model):
             raise InputError(f"a system is made of a Model (Model.of(mesh, material)), not {shown(model)}")
+        check_flag("static, whether steps have no inertia,", static)
         self.model, self.h, self.static = model, check_time_step(h), static
         inner = [g for g in model.groups if g.kind.role not in (Role.TARGET, Role.POSITION) and len(g)]
         self.springs = [group for group in inner if group.kind.role is Role.SPRING]
