@@ -29,7 +29,7 @@ MATERIALS = {
     "fung": "Fung",
 }
 SIDE = 0.5  # m
-CRUSHED, TURNED = 0.35, 45.0  # of its height, and degrees, of the box that shows conversion
+CRUSHED, TURNED = 0.4, 60.0  # of its height, and degrees, of the box that shows conversion
 STEPS = 6  # in which that is done, from rest
 TILE, LINE = (300, 300), 30  # pixels of a picture, and of a line of text
 VIEW = (0.5, 0.35, 1.0)
