@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from PIL import Image
 from vivace import Budget, InputError, Simulation
 from vivace.bench import frozen as frozen_module
 from vivace.bench.compare import Curve, compare, write_csv
+from vivace.bench.converged import is_solvable
 from vivace.bench.frozen import SWEEPS, compare_frozen, freeze, sweep_counts
 from vivace.bench.study import FRAME_FILES, LIVE_FILES, write_study
 from vivace.scenes import Scene, make_scene
 from vivace.solvers import make_solver, minimise
+from vivace.solvers.reference import polish
 
 COUNTS = (1, 2, 5, 12, 30)
 
@@ -273,3 +276,62 @@ def test_scenes_with_a_solver_of_their_own(cloth):
     """A frozen comparison does not depend on the scene's own solver or budget."""
     other = Scene("tablecloth", cloth.model, cloth.time_step, solver="gauss-seidel", budget=Budget(iterations=1))
     np.testing.assert_array_equal(freeze(other, 2).positions, freeze(cloth, 2).positions)
+
+
+# --- descent methods on hyperelastic bodies, and beside projective dynamics [fratarcangeli2018, Fig. 11 and 13] -------
+
+FAMILY = ["descent", "descent:direction=l-bfgs", "descent:direction=nonlinear-cg", "newton-multigrid"]
+
+
+@pytest.fixture(scope="module")
+def rubber():
+    return make_scene("box", resolution=4, mode="twist", amount=60)
+
+
+@pytest.mark.slow
+def test_the_reference_of_a_hyperelastic_frame_is_its_minimum(rubber):
+    """By L-BFGS; Newton's method in float64, from elsewhere, finds the same energy and the same place."""
+    state = freeze(rubber, 3)
+    assert state.telling
+    system, frame, found = state.system, state.frame, state.reference
+    assert system.objective.own
+    newton = polish(system, frame)
+    assert newton.converged
+    gain = system.energy(frame.start, frame) - newton.energy
+    assert abs(found.energy - newton.energy) < 1e-6 * gain
+    assert np.sqrt(np.mean(np.sum((found.q - newton.q) ** 2, axis=1))) < 1e-4
+    assert np.linalg.norm(system.gradient(newton.q, frame)) < 1e-4 * np.linalg.norm(system.gradient(frame.start, frame))
+
+
+@pytest.mark.slow
+def test_descent_methods_on_a_hyperelastic_frame(rubber):
+    """Figure 11: all go down to the same minimum."""
+    found = compare_frozen(freeze(rubber, 3), FAMILY, iterations=(1, 8, 32), repeat=1)
+    errors = {name: [float(c.errors[0]) for c in found if c.solver == name] for name in FAMILY}
+    for name in FAMILY:
+        first, second, third = errors[name]
+        assert first > second > third > -1e-7, name
+    assert max(errors[name][2] for name in FAMILY) < 0.05
+
+
+@pytest.mark.slow
+def test_descent_beside_projective_dynamics(cloth):
+    """Figure 13, on a cloth of springs: ε of `descent` and of `direct` falls to the same minimum."""
+    found = compare_frozen(freeze(cloth, 5), ["descent", "direct", "jacobi"], iterations=(4, 64, 400), repeat=1)
+    errors = {name: [float(c.errors[0]) for c in found if c.solver == name] for name in ("descent", "direct", "jacobi")}
+    for name, (first, second, third) in errors.items():
+        assert first > second > third > -1e-6, name
+    assert errors["descent"][1] < errors["jacobi"][1]
+    assert max(errors[name][2] for name in ("descent", "direct")) < 0.01
+
+
+@pytest.mark.slow
+def test_live_hyperelastic_runs_are_measured_against_converged_steps(rubber):
+    """Newton's method in float64, for all of them alike: `newton`, which ends its steps there, is at no distance."""
+    curves = compare(rubber, ["newton", "descent"], iterations=[12], frames=3, samples=1, fine=False)
+    newton, descent = (curve.motion for curve in curves)
+    assert newton.reference.startswith("converged")
+    assert descent.reference == newton.reference
+    assert newton.distance[-1] < 5e-5  # m
+    assert descent.distance[-1] > 4 * newton.distance[-1]
+    assert not is_solvable(replace(rubber, integrator="quasi-static"))

@@ -27,7 +27,11 @@ def test_json(vivace, tmp_path):
         assert row["finite"]
         assert [run["threads"] for run in row["runs"]] == [1, 2]
         assert all(run["seconds_median"] > 0 for run in row["runs"])
-    assert found["table"][0]["paper"] == {"vertices": 15000, "elements": 55000, "cpu_s": 1.28, "gpu_s": 0.0314}
+    rows = {row["name"]: row for row in found["table"]}
+    assert list(rows)[:4] == ["dragon", "armadillo", "box", "dress"]
+    assert rows["armadillo"]["paper"] == {"vertices": 15000, "elements": 55000, "cpu_s": 1.28, "gpu_s": 0.0314}
+    assert rows["dress"]["iterations"] == 8 * 40
+    assert rows["dragon"]["iterations"] == 96
     assert set(found["linearity"]) == {"1", "2"}
     for part, curves in CURVES.items():
         assert {row["solver"] for row in found[part]} == set(curves)

@@ -351,3 +351,17 @@ def test_an_unwritable_folder_is_found_before_anything_runs(vivace, tmp_path, no
 )
 def test_solver_names(text, names):
     assert solver_names(text) == names
+
+
+@pytest.mark.slow
+def test_descent_methods_on_the_armadillo(vivace, tmp_path):
+    """Figure 11 of [fratarcangeli2018]: options of a solver beside each other, and a row for each number of sweeps."""
+    solvers = ["descent", "descent:direction=l-bfgs", "descent:direction=nonlinear-cg", "newton-multigrid"]
+    body = ("--set", "material=neo-hookean", "--set", "poisson_ratio=0.4", "--set", "resolution=16")
+    options = ("--frame", 2, "--iterations", "1,8", "--most", 8, "--repeat", 1, "--json", "--out", tmp_path)
+    rows = vivace("compare", "armadillo", *body, "--solvers", ",".join(solvers), *options).json
+    assert {row["solver"] for row in rows} == set(solvers)
+    for solver in solvers:
+        errors = {row["iterations"]: row["relative_error_median"] for row in rows if row["solver"] == solver}
+        assert 0 <= errors[8] < errors[1] < 1, solver
+    assert (tmp_path / "convergence.png").stat().st_size > 1000

@@ -37,19 +37,18 @@ class Rollers(vv.Term):
 
 
 def pull(material, stretch, cells, steps=4):
-    """Positions and force (N) of a bar at rest, held by planes of symmetry so that it cannot buckle."""
+    """Positions and force (N) of a bar in equilibrium, held by planes of symmetry so that it cannot buckle."""
     bar = vv.mesh.bar(1 + cells, 2, 2, size=SIZE)
-    base = vv.Model.of(bar, material, gravity=(0, 0, 0), air=50.0)
+    base = vv.Model.of(bar, material, gravity=(0, 0, 0))
     for axis, group in enumerate(("left", "bottom", "back")):
         base = base.add(Rollers(bar.groups[group], axis, bar.vertices[bar.groups[group], axis]))
     right, q = bar.groups["right"], bar.vertices
     for share in np.arange(1, steps + 1) / steps:
         grip = Rollers(right, 0, -SIZE[0] / 2 + SIZE[0] * stretch**share)
         budget = vv.Budget(iterations=40, tolerance=1e-10)
-        sim = vv.Simulation(base.add(grip), solver="newton", budget=budget, time_step=10.0)
+        sim = vv.Simulation(base.add(grip), solver="newton", budget=budget, integrator="quasi-static")
         sim.positions = q
-        for _ in range(3):
-            sim.step()
+        sim.step()
         q = sim.positions
     return q, -HOLD * np.sum(grip.away(q))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vivace import Budget, InputError, UnknownNameError
+from vivace import Budget, InputError, UnknownNameError, mesh
 from vivace.hyperelastic import HYPERELASTIC
 from vivace.scenes import make_scene
 
@@ -66,6 +66,37 @@ def test_the_helix_hangs():
 
 
 @pytest.mark.slow
+def test_the_dragon_reaches_the_papers_size():
+    """58K tetrahedra [fratarcangeli2018, Tab. 2]; 13K vertices to the paper's 16K: ours is rounder."""
+    scene = make_scene("dragon", material="stvk")
+    assert scene.model.terms[0].density is HYPERELASTIC["stvk"]
+    body = scene.model.mesh
+    assert len(body.tets) == pytest.approx(58e3, rel=0.02)
+    assert body.n_vertices == pytest.approx(13.4e3, rel=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own", [False, True])
+def test_the_dragon_hangs_by_its_back(own, tmp_path):
+    """Its wings and its tail come down, what is held stays; so does one from a file, scaled to a metre."""
+    path = tmp_path / "own.msh"
+    mesh.save(mesh.dragon(24, 7.0), path)
+    scene = make_scene("dragon", path=str(path)) if own else make_scene("dragon", resolution=24)
+    assert scene.solver == "descent"
+    rest, held = scene.model.mesh.vertices, scene.model.pinned
+    assert np.ptp(rest[:, 0]) == pytest.approx(1.0)
+    assert 5 < len(held) < 100
+    assert abs(rest[held, 2].mean()) < 0.01
+    sim = scene.simulate(threads=1)
+    for _ in range(6):
+        assert sim.step().finite
+    q = sim.positions
+    tail = rest[:, 0] < rest[:, 0].min() + 0.1
+    assert (q - rest)[tail, 1].mean() < -0.05
+    np.testing.assert_allclose(q[held], rest[held], atol=2e-3)
+
+
+@pytest.mark.slow
 def test_armadillos_of_a_material():
     """ "solid" as before; a hyperelastic one by `descent`, 96 iterations."""
     solid, rubber = (make_scene("armadillo", resolution=16, material=name) for name in ("solid", "neo-hookean"))
@@ -87,6 +118,7 @@ def test_armadillos_of_a_material():
         ("box", {"mode": "twist", "amount": 1e4}, r"amount must be at most 3600 degrees"),
         ("box", {"poisson_ratio": 0.5}, r"poisson"),
         ("double-helix", {"resolution": 10}, r"n must be 24 or more, not 10"),
+        ("dragon", {"resolution": 8}, r"n must be 24 or more, not 8"),
         ("double-helix", {"material": "rubber"}, r"unknown material 'rubber'"),
         ("armadillo", {"material": "jelly", "resolution": 16}, r"unknown material 'jelly'"),
     ],

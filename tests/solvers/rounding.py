@@ -36,11 +36,12 @@ SMALL_SCENES = {
     "falling-bodies": {"resolution": 16, "bodies": 3},
     "box": {"resolution": 4},
     "double-helix": {"resolution": 24},
+    "dragon": {"resolution": 24},
 }
 
 # Scenes whose steps have a minimum; those of position based dynamics have contacts and constraints without projections.
-MIXED_SCENES = ["cloth-on-moving-box", "box-on-jelly", "falling-bodies"]  # with rigid bodies
-HYPERELASTIC_SCENES = ["box", "double-helix"]  # with terms, which most solvers do not know
+MIXED_SCENES = ["cloth-on-moving-box", "box-on-jelly", "falling-bodies", "dress"]  # with rigid bodies
+HYPERELASTIC_SCENES = ["box", "double-helix", "dragon"]  # with terms, which most solvers do not know
 SIZED_SCENES = [name for name in SCENES if "resolution" in parameters_of(name)]
 ENERGY_SCENES = [name for name in SIZED_SCENES if name not in MIXED_SCENES + HYPERELASTIC_SCENES]
 

@@ -1,11 +1,13 @@
 """Trajectories that others are measured against: every step converged, in float64, by Newton's method.
 
-Of large bodies that takes hours; theirs are made by many rounds of `lattice(multigrid)` in every step. Measured on the
+Of large bodies that takes hours; theirs are made by many rounds of `lattice(multigrid)` in every step, of hyperelastic
+ones by as many iterations of `newton-multigrid`. Measured on the
 tablecloth of 1,600 vertices, these are 0.2 to 0.3 cm from Newton's after 0.25 to 1 s in steps of 33 ms, 0.2 to 0.8 cm
 in steps of 8 ms and 0.1 to 0.9 cm in steps of 1 ms.
 
 They take minutes, so they are kept in a folder (VIVACE_CACHE, or `vivace` in the user's cache folder) under a digest of
-all that determines them; a longer one goes on where a shorter one ended. A file that is damaged is made again.
+all that determines them; a longer one goes on where a shorter one ended. A file that is damaged is made again. Those
+of hyperelastic bodies are not kept: no digest tells one density from another.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from ..constraints import Role
 from ..energy.system import System
 from ..errors import FileError, InputError
 from ..files import replacing
+from ..hyperelastic.term import Hyperelastic
 from ..scenes import Scene
 from ..solvers import Budget
 from ..solvers.reference import polish
@@ -56,11 +59,13 @@ EVERY_S = 60.0  # between two saves of one that is not finished
 
 
 def is_solvable(scene: Scene) -> bool:
-    """Whether Newton's method can make its trajectory: it knows neither contacts nor wind.
+    """Whether Newton's method can make its trajectory: it knows neither contacts nor wind, and moves by implicit Euler.
 
-    Nor are there trajectories of models with terms of their own: no digest tells one such term from another.
+    Nor are there trajectories of models with terms of their own, but for hyperelastic materials: they may depend on
+    what only a simulation knows.
     """
-    return has_minimum(scene) and not np.any(scene.wind) and not scene.model.terms
+    known = all(isinstance(term, Hyperelastic) for term in scene.model.terms)
+    return has_minimum(scene) and not np.any(scene.wind) and known and scene.integrator != "quasi-static"
 
 
 def fine_steps(time_step: float) -> int:
@@ -71,7 +76,11 @@ def fine_steps(time_step: float) -> int:
 def converged(
     scene: Scene, frames: int, *, steps: int = 1, progress: Progress | None = None, keep: bool = True
 ) -> Trajectory:
-    """The scene's motion with every step converged, `steps` of them a frame; kept on disk unless `keep` is off."""
+    """The scene's motion with every step converged, `steps` of them a frame; kept on disk unless `keep` is off.
+
+    That of hyperelastic bodies never is.
+    """
+    keep = keep and not scene.model.terms
     if frames < 1 or steps < 1:
         raise InputError(f"a trajectory needs at least one frame and one step a frame, not {frames!r} and {steps!r}")
     if not is_solvable(scene):
@@ -134,9 +143,10 @@ def _simulated(
 
 
 def many_rounds(scene: Scene, frames: int, *, steps: int = 1, progress: Progress | None = None) -> Trajectory:
-    """The scene's motion by so many rounds of `lattice(multigrid)` in each step that more change little."""
+    """The scene's motion by so many rounds of a good solver in each step that more change little."""
     rounds = max(ROUNDS[0] // steps, ROUNDS[1])
-    return _simulated(scene, "lattice(multigrid)", steps * rounds, frames, steps, progress=progress)
+    solver = "newton-multigrid" if scene.model.terms else "lattice(multigrid)"
+    return _simulated(scene, solver, steps * rounds, frames, steps, progress=progress)
 
 
 class References:

@@ -101,7 +101,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--integrator",
         choices=INTEGRATORS,
-        help="euler, or bdf2, which is of second order in time (default: the scene's own)",
+        help="euler; bdf2, of second order in time; or quasi-static, without inertia (default: the scene's own)",
     )
     sub.add_argument(
         "--error-samples",

@@ -1,4 +1,4 @@
-"""The terms that hold a step to what was before it: inertia, viscosity and pins. All are quadratic."""
+"""The terms that hold a step to what was before it: inertia, viscosity and pins, all quadratic; and a load, linear."""
 
 from __future__ import annotations
 
@@ -31,6 +31,21 @@ class Inertia(Term):
     def hessian(self, q: np.ndarray, frame: Frame | None) -> Iterable[Alike]:
         """The constant diagonal m/h²."""
         yield Alike(self.inertia)
+
+
+class Load(Term):
+    """-f · (q - q_n): the work of external forces, where no prediction has them."""
+
+    constant = True
+
+    def energy(self, q: np.ndarray, frame: Frame) -> float:
+        """-f · (q - q_n), in differences, so that nothing cancels far from the origin."""
+        return 0.0 if frame.load is None else -float(np.sum(frame.load * (q - frame.previous)))
+
+    def add_gradient(self, q: np.ndarray, frame: Frame, out: np.ndarray) -> None:
+        """Subtract f."""
+        if frame.load is not None:
+            out -= frame.load
 
 
 class Viscosity(Term):

@@ -12,6 +12,14 @@ For fixed p the minimum solves
     Y q = b,   Y = (1/h² + air/h) M + (1 + viscosity/h) K + W_pins,   b = constant + Σ w Aᵀ p.
 
 Y acts on the three coordinates alike: it is stored as an n x n matrix.
+
+Without inertia (`static`) there is no time either, hence no damping, and external forces f are a term of their own:
+
+    ε(q) = 1/(2h²) ‖q - q_n‖²_M - f·(q - q_n) + Σ_c w_c/2 ‖A_c q - p_c‖².
+
+Its first term is a small one: h is then not the time step but HOLD, in which a body would fall half a kilometre. It
+makes H definite where pins leave a body free to turn, and vanishes where q_n is the equilibrium: a pendulum of a metre
+is left 1e-3 of its way short by a step, and 1e-6 by two.
 """
 
 from __future__ import annotations
@@ -22,18 +30,20 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from ..checks import check_time_step, shown
+from ..checks import check_flag, check_time_step, shown
 from ..constraints import Role
 from ..errors import InputError
 from ..hyperelastic.term import Hyperelastic
 from ..model import Model
 from ..terms.term import Frame
-from .motion import Inertia, Pins, Viscosity
+from .motion import Inertia, Load, Pins, Viscosity
 from .objective import Objective
 from .stiffness import Stiffness, assembled, row_sums
 from .stored import Projected, Quadratic, Springs, Valued, project, values
 
-__all__ = ["Frame", "System", "assembled", "project", "row_sums", "values"]
+__all__ = ["HOLD", "Frame", "System", "assembled", "project", "row_sums", "values"]
+
+HOLD = 10.0  # s: a step without inertia is held to where it began as loosely as by inertia in a step of this length
 
 
 class System:
@@ -41,14 +51,16 @@ class System:
 
     Args:
         model: whose steps these are.
-        h: time step (s).
+        h: time step (s); HOLD with `static`.
         like: a system whose assembled arrays are taken over as far as this one has the same constraints.
+        static: steps without inertia and damping.
     """
 
-    def __init__(self, model: Model, h: float, like: System | None = None):
+    def __init__(self, model: Model, h: float, like: System | None = None, *, static: bool = False):
         if not isinstance(model, Model):
             raise InputError(f"a system is made of a Model (Model.of(mesh, material)), not {shown(model)}")
-        self.model, self.h = model, check_time_step(h)
+        check_flag("static, whether steps have no inertia,", static)
+        self.model, self.h, self.static = model, check_time_step(h), static
         inner = [g for g in model.groups if g.kind.role not in (Role.TARGET, Role.POSITION) and len(g)]
         self.springs = [group for group in inner if group.kind.role is Role.SPRING]
         self.projected = [group for group in inner if group.kind.role is Role.PROJECTED]
@@ -63,14 +75,15 @@ class System:
         self.pin_weight = np.zeros(model.n)
         for group in self.pins:
             np.add.at(self.pin_weight, group.vertices[:, 0], group.weights)
-        self.air_factor = 1.0 / (1.0 + model.air * h)  # share of its motion that air leaves a free vertex in a step
+        # share of its motion that air leaves a free vertex in a step
+        self.air_factor = 1.0 if static else 1.0 / (1.0 + model.air * h)
         self.inertia = model.masses / (self.air_factor * h**2)
-        self.viscous = model.viscosity / h  # factor on K
+        self.viscous = 0.0 if static else model.viscosity / h  # factor on K
         self.contact_weight: np.ndarray | float = 0.0  # what contacts add to the diagonal (N/m)
 
     def touched(self, weight: np.ndarray) -> System:
         """This system with contacts that add `weight` (n,) to its diagonal."""
-        other = System(self.model, self.h, like=self)
+        other = System(self.model, self.h, like=self, static=self.static)
         other.contact_weight = weight
         return other
 
@@ -85,7 +98,8 @@ class System:
             *(Quadratic(group, n) for group in self.quadratic),
             *(Valued(group) for group in self.positional),
         ]
-        return Objective(n, [Inertia(self.inertia), *viscosity, *self._pins], stored, self.model.terms)
+        load = [Load()] if self.static else []
+        return Objective(n, [Inertia(self.inertia), *load, *viscosity, *self._pins], stored, self.model.terms)
 
     @cached_property
     def _pins(self) -> list[Pins]:
@@ -135,7 +149,7 @@ class System:
         """Whether nothing but pins tells the two apart: then their matrices differ on the diagonal only."""
         mine, theirs = self.model, other.model
         return (
-            self.h == other.h
+            (self.h, self.static) == (other.h, other.static)
             and (mine.air, mine.viscosity) == (theirs.air, theirs.viscosity)
             and _same(self._inner, other._inner)
             and _same(self.positional, other.positional)
@@ -155,14 +169,17 @@ class System:
 
     def frame(self, q: np.ndarray, v: np.ndarray, acceleration: np.ndarray, targets: np.ndarray) -> Frame:
         """The prediction from positions, velocities and accelerations (n, 3); the first guess holds pins at targets."""
-        s = q + self.air_factor * (self.h * v + self.h**2 * acceleration)
+        load = self.model.masses[:, None] * acceleration if self.static else None
+        s = q.copy() if self.static else q + self.air_factor * (self.h * v + self.h**2 * acceleration)
         start = s.copy()
         start[self.model.pinned] = targets
-        return Frame(s, start, q, targets, self.h, self.model.pinned)
+        return Frame(s, start, q, targets, self.h, self.model.pinned, load)
 
     def constant(self, frame: Frame) -> np.ndarray:
         """The part of b that no projection changes (n, 3)."""
         b: np.ndarray = self.inertia[:, None] * frame.s
+        if self.static and frame.load is not None:
+            b += frame.load
         if self.viscous:
             b += self.viscous * self._stiffness.times(frame.previous)
         for pins in self._pins:

@@ -1,6 +1,7 @@
 """Meshes: made from numbers, read from files, checked once and frozen."""
 
 from .body import ball, body
+from .dragon import dragon
 from .files import load, save
 from .filling import tetrahedralise
 from .generate import bar, cloth, cube, noodle, torus
@@ -29,6 +30,7 @@ __all__ = [
     "connected_components",
     "cube",
     "double_helix",
+    "dragon",
     "hinges_of",
     "join",
     "load",

@@ -89,7 +89,7 @@ class Scene:
             threads: by default one for each core.
             seed: of the colouring.
             substeps: steps that a frame is made of, or "auto".
-            integrator: "euler" or "bdf2".
+            integrator: "euler", "bdf2" or "quasi-static".
         """
         chosen = make_solver(self.solver if solver is None else solver)
         mine = not isinstance(solver, Solver)  # a caller's own solver stays as it is

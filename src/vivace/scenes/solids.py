@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import mesh
 from ..checks import is_number, shown
 from ..errors import InputError
 from ..model.materials import Solid
 from ..model.model import Model
 from ..solvers import Budget
-from .hyperelastic import ITERATIONS, SOLVER, hyperelastic_of
+from .hyperelastic import ITERATIONS, SOLVER, around_extreme, hyperelastic_of
 from .scene import SCENES, Scene
 
 
@@ -48,13 +46,6 @@ def armadillo(
     model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density)).pin(hand)
     budget = Budget(iterations=ITERATIONS)
     return Scene("armadillo", model, time_step, solver=SOLVER, budget=budget, view=(0.3, 0.15, 1.0))
-
-
-def around_extreme(points: np.ndarray, axis: int, share: float = 0.04) -> np.ndarray:
-    """The points within `share` of the body's size of its farthest point along `axis`."""
-    extreme = points[np.argmax(points[:, axis])]
-    size = float((points.max(axis=0) - points.min(axis=0)).max())
-    return np.flatnonzero(np.linalg.norm(points - extreme, axis=1) <= share * size).astype(np.int32)
 
 
 @SCENES.register("bar")

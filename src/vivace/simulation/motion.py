@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..backends.cpu.executor import SMALL, Plan
+from ..checks import check_name
 from ..collisions.contacts import Contacts
 from ..energy.system import Frame, System
+from ..errors import InputError
 from ..model import Model
 from ..solvers.kernels.vectors import copy_rows
 from .integrators import Bdf2
-from .kernels.motion import add_viscous, aim, hold_back, predict, update
+from .kernels.motion import add_load, add_viscous, aim, hold_back, predict, update
 from .wind import Wind
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 FORMS = ("velocity", "verlet")
 GUESSES = ("inertia", "adaptive")
-INTEGRATORS = ("euler", "bdf2")
+INTEGRATORS = ("euler", "bdf2", "quasi-static")
 PRESSED = 0.1  # share of gravity that the adaptive guess leaves to what touches; more makes edges tremble
 SMALL_WINDY = 4_000  # vertices below which no helper is woken for what the wind does to them
 HISTORY = ("before", "shares", "moving")  # what the adaptive guess remembers
@@ -48,6 +50,7 @@ class Motion:
         self.q, self.v = as_rows(model.mesh.vertices), np.zeros((n, 4), np.float32)
         self.s, self.start, self.new, self.constant, self.target = (np.zeros((n, 4), np.float32) for _ in range(5))
         self.acceleration = np.zeros((n, 4), np.float32)
+        self._felt = self.acceleration  # the last prediction's: with the wind's, if there was any
         self.previous = np.zeros((n, 4), np.float32)  # positions before the last of several substeps
         self.bdf2 = Bdf2(self.q, self.v, self.new, self.acceleration) if integrator == "bdf2" else None
         self._before = np.zeros((n, 4), np.float32)  # velocities a step ago
@@ -111,8 +114,13 @@ class Motion:
         pins = {"pin": self._pin_weight, "target": self.target}
         made = {"s": self.s, "start": self.start, "constant": self.constant}
         unit = float(self.per_velocity)
-        self._travel = np.array([system.air_factor * system.h / unit, system.h * unit, 1.0], np.float32)
+        reach = 0.0 if system.static else system.air_factor * system.h / unit
+        self._travel = np.array([reach, system.h * unit, 1.0], np.float32)
         self.flight = predict.over(0, n, travel=self._travel, **moving, **pins, **made)
+        self.pull: list[Phase] = []
+        if system.static:
+            masses = model.masses.astype(np.float32)
+            self.pull.append(add_load.over(0, n, acceleration=self.acceleration, mass=masses, constant=self.constant))
         self.viscous: list[Phase] = []
         if system.viscous:
             off = system.stiffness_off
@@ -122,13 +130,13 @@ class Motion:
                 matrix |= {"tie": system.stiffness_tie.astype(np.float32), "factor": factor}
             self.viscous.append(add_viscous.over(0, n, q=origin, constant=self.constant, **matrix))
         threads = self.threads if n > SMALL else 1
-        self._predicting = Plan([*self.opening, self.flight, *self.viscous], threads)
+        self._predicting = Plan([*self.opening, self.flight, *self.pull, *self.viscous], threads)
         self._windy = None
         fall = np.array([1 / (unit * length), system.air_factor * system.h**2], np.float32)
         held: dict[str, np.ndarray] = {"v": self.v, "before": self._before, "acceleration": self.acceleration}
         held |= {"start": self.start, "pin": self._pin_weight, "shares": self._shares, "pressed": self._pressed}
         self._holding_back = Plan([hold_back.over(0, n, fall_off=fall, **held)], threads)
-        rate = np.array([unit / system.h], np.float32)
+        rate = np.array([0.0 if system.static else unit / system.h], np.float32)
         landing = update.over(0, n, new=self.new, q=self.q, v=self.v, rate=rate)
         self.landing = [landing] if bdf2 is None else bdf2.closing
         self._updating = Plan(self.landing, threads)
@@ -154,13 +162,13 @@ class Motion:
         parts = np.array([count], np.float32)
         before = [aim.over(0, len(pinned), parts=parts, serial=True, **aims)] if len(pinned) else []
         after = [copy_rows.over(0, self._model.n, a=self.origin, to=self.previous), *self.landing]
-        return ends, [*before, *self.opening, self.flight, *self.viscous], after
+        return ends, [*before, *self.opening, self.flight, *self.pull, *self.viscous], after
 
     # --- a step ---------------------------------------------------------------------------------------------------
 
     def snap_pins(self, snaps: bool) -> None:
         """Whether the first guess has pinned vertices at their targets, and not at the prediction."""
-        self._travel[2] = snaps
+        self._travel[2], self._felt = snaps, self.acceleration
 
     def predict(self, wind: np.ndarray) -> None:
         """s, the first guess and the constant part."""
@@ -168,15 +176,21 @@ class Motion:
             self._predicting.run()
             return
         if self._windy is None:
-            air = Wind(self._model, self._length, float(self.per_velocity))
-            flight = replace(self.flight, arrays={**self.flight.arrays, "acceleration": air.total})
-            phases = [*self.opening, *air.phases(self.q, self.v, self.acceleration), flight, *self.viscous]
+            assert self._system is not None
+            length = 0.0 if self._system.static else self._length  # nothing moves that could run ahead of the wind
+            air = Wind(self._model, length, float(self.per_velocity))
+            flight, *pull = (
+                replace(phase, arrays={**phase.arrays, "acceleration": air.total})
+                for phase in (self.flight, *self.pull)
+            )
+            phases = [*self.opening, *air.phases(self.q, self.v, self.acceleration), flight, *pull, *self.viscous]
             if self.bdf2 is not None:  # the wind's work counts
                 phases.append(copy_rows.over(0, self._model.n, a=air.total, to=self.bdf2.pulled))
             self._windy = air, Plan(phases, self.threads if self._model.n > SMALL_WINDY else 1)
         air, plan = self._windy
         air.set(wind)
         plan.run()
+        self._felt = air.total
 
     def hold_back(self, contacts: Contacts) -> None:
         """The adaptive guess; but what touches is pressed on a little, or there would be no friction."""
@@ -200,8 +214,35 @@ class Motion:
         """This step's data, in float64 when somebody asks."""
         s, start, previous, targets = self.s.copy(), self.start.copy(), previous.copy(), targets.copy()
         assert self._system is not None
-        h, pinned = self._system.h, self._system.model.pinned
-        return lambda: Frame(as_points(s), as_points(start), as_points(previous), targets, h, pinned)
+        h, pinned, load = self._system.h, self._system.model.pinned, None
+        if self._system.static:  # a float32 row's own arithmetic, as `add_load` has it
+            load = as_points(self._model.masses.astype(np.float32)[:, None] * self._felt)
+        return lambda: Frame(as_points(s), as_points(start), as_points(previous), targets, h, pinned, load)
+
+
+def check_ways(form: str, guess: str, integrator: str) -> None:
+    """Names that are known, and go with each other."""
+    check_name("form", form, FORMS)
+    check_name("guess", guess, GUESSES)
+    check_name("integrator", integrator, INTEGRATORS)
+    if integrator != "euler" and form == "verlet":
+        raise InputError(f'integrator="{integrator}" does not go with form="verlet"; take form="velocity"')
+    if integrator == "quasi-static" and guess == "adaptive":
+        raise InputError('integrator="quasi-static" predicts nothing to hold back; take guess="inertia"')
+
+
+def check_suits(model: Model, integrator: str) -> None:
+    """Refuse a model that the integrator does not know."""
+    if integrator == "bdf2" and model.terms:
+        name = type(model.terms[0]).__name__
+        raise InputError(f'integrator="bdf2" cannot balance the energy of the term {name}; take integrator="euler"')
+    if integrator == "bdf2" and model.collisions is not None and model.collisions.bodies:
+        raise InputError('integrator="bdf2" does not know rigid bodies; take integrator="euler"')
+    if integrator == "quasi-static" and model.collisions is not None:
+        raise InputError(
+            'integrator="quasi-static" does not know contacts, whose stiffness is that of inertia; leave out '
+            'model.collide, or let it come to rest with integrator="euler" and air'
+        )
 
 
 def as_rows(points: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 from ..collisions.contacts import Contacts
 from ..deprecation import renamed_property
 from ..energy.system import Frame, System
+from ..solvers.base import Outcome
 from ..solvers.reference import (
     Reference,
     minimise_from,
@@ -178,6 +179,17 @@ class Report:
     def _minimum(self) -> Reference:
         """By energy: what both errors begin with."""
         return minimise_from(self._system, self.frame, self.positions.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one of the equal parts of a step did; `frame`: the problem it solved, of the last one only."""
+
+    outcome: Outcome
+    contacts: Contacts
+    corrected: int
+    frame: Callable[[], Frame] | None
+    phases: dict[str, int]  # nanoseconds of the solve by phase
 
 
 class StageClock:

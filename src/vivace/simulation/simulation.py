@@ -14,19 +14,18 @@ in `state`; the vectors that move, and how, in `motion`; what is held, in `grabs
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ..backends.cpu.executor import check_threads, phase_times
-from ..checks import check_name, check_seed, check_time_step
+from ..checks import check_seed, check_time_step
 from ..collisions.contacts import NONE, Contacts
 from ..collisions.detector import Detector
 from ..collisions.moving import Poses
-from ..energy.system import Frame, System
+from ..energy.system import HOLD, System
 from ..errors import InputError
 from ..model import Model
 from ..solvers import Budget, Deadline, Outcome, Solver, as_budget, make_solver
@@ -34,8 +33,9 @@ from ..solvers.base import SubstepsPlan
 from .attached import fitted, untouched
 from .controls import Controls, check_substeps
 from .grabs import Grabs
-from .motion import FORMS, GUESSES, INTEGRATORS, Motion, between
-from .report import Report, StageClock, milliseconds
+from .motion import Motion, between, check_suits, check_ways
+from .quasi_static import Equilibrium, check_held, settle
+from .report import Part, Report, StageClock, milliseconds
 from .rigid_part import RigidPart
 
 TURNS, LEAST_TURNS = 8, 4  # between soft and rigid bodies that touch, in a substep; where there is little time
@@ -64,6 +64,8 @@ class Simulation(Controls):
             others cloth is stretched between what is held back and what is not.
         integrator: "euler", implicit, or "bdf2", of second order in time: it follows motion more closely and damps
             less, and cannot gain energy however short the solver's time is (see `integrators`). Not with "verlet".
+            "quasi-static": steps without inertia, each of which goes to where all forces are in balance, as far as the
+            budget leads; velocities are zero. See `equilibrium`.
         trace: reports have the residual of every sweep (`Report.residuals`); may be switched at any time.
     """
 
@@ -82,14 +84,7 @@ class Simulation(Controls):
         integrator: str = "euler",
         trace: bool = False,
     ):
-        for what, name, known in (
-            ("form", form, FORMS),
-            ("guess", guess, GUESSES),
-            ("integrator", integrator, INTEGRATORS),
-        ):
-            check_name(what, name, known)
-        if integrator == "bdf2" and form == "verlet":
-            raise InputError('integrator="bdf2" does not go with form="verlet"; take form="velocity"')
+        check_ways(form, guess, integrator)
         if not isinstance(model, Model):
             raise InputError(f"a simulation is made of a Model (Model.of(mesh, material)), not {type(model).__name__}")
         self._solver = make_solver(solver)
@@ -122,6 +117,8 @@ class Simulation(Controls):
     def step(self, budget: Budget | float | None = None) -> Report:
         """Advance by one time step, in `substeps` equal parts; `budget`: for this step alone."""
         budget = self.budget if budget is None else as_budget(budget)
+        if self.system.static:
+            check_held(self.system)
         clock, parts, last = StageClock(), [], self._grabs.targets
         if self._motion.bdf2 is not None:
             self._motion.bdf2.begin()
@@ -136,7 +133,21 @@ class Simulation(Controls):
         self.frames += 1
         return self._report(clock, budget, parts)
 
-    def _substep(self, clock: StageClock, budget: Budget, k: int) -> _Part:
+    def equilibrium(
+        self, *, within: float = 1e-5, most: int = 100, budget: Budget | float | None = None
+    ) -> Equilibrium:
+        """Make steps until all forces are in balance; of a simulation with integrator="quasi-static".
+
+        Args:
+            within: no vertex moves by more than this in the last step (m).
+            most: steps at most.
+            budget: of each step; by default the simulation's own.
+        """
+        if not self.system.static:
+            raise InputError(f'equilibrium needs integrator="quasi-static"; this simulation has {self.integrator!r}')
+        return settle(lambda: self.step(budget), self.positions, within, most)
+
+    def _substep(self, clock: StageClock, budget: Budget, k: int) -> Part:
         """Part k of a frame."""
         motion, solver = self._motion, self.solver
         new = self.prepare()
@@ -167,7 +178,7 @@ class Simulation(Controls):
         clock.end("update")
         if not new:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
-        return _Part(outcome, contacts, corrected, frame, phases)
+        return Part(outcome, contacts, corrected, frame, phases)
 
     def _find_contacts(self) -> Contacts:
         """What everything touches on its way."""
@@ -248,7 +259,7 @@ class Simulation(Controls):
         self._motion.snap_pins(self.solver.snaps_pins)
         self._motion.predict(self._wind)
 
-    def _all_substeps(self, clock: StageClock, budget: Budget, first: np.ndarray, last: np.ndarray) -> _Part | None:
+    def _all_substeps(self, clock: StageClock, budget: Budget, first: np.ndarray, last: np.ndarray) -> Part | None:
         """All parts of a frame without coming back to Python between them, where nothing has to be found in between."""
         motion = self._motion
         plain = self._detector is None and not self._wind.any() and self.guess == "inertia" and not self.trace
@@ -276,9 +287,9 @@ class Simulation(Controls):
             outcome = plan([Deadline.of(share, reserve_ns=self._after_ns, start_ns=clock.start_ns) for share in shares])
         motion.moving = False
         clock.end("solve")
-        return _Part(outcome, NONE, 0, motion.problem(motion.previous, last), phases)
+        return Part(outcome, NONE, 0, motion.problem(motion.previous, last), phases)
 
-    def _report(self, clock: StageClock, budget: Budget, parts: list[_Part]) -> Report:
+    def _report(self, clock: StageClock, budget: Budget, parts: list[Part]) -> Report:
         outcome, contacts = parts[-1].outcome, parts[-1].contacts
         assert parts[-1].frame is not None
         return Report(
@@ -327,20 +338,19 @@ class Simulation(Controls):
 
     def _wanted_substeps(self, model: Model) -> int:
         asked = self._asked_substeps
+        if self.integrator == "quasi-static" and not isinstance(asked, int):
+            return 1  # there is no motion to be followed more closely
         return asked if isinstance(asked, int) else self._solver.substeps_for(model, self._h, self._budget)
 
     def _adopt(self, model: Model) -> None:
         """A new model or time step: a new system, for which the solver prepares in the next step."""
         before: System | None = getattr(self, "system", None)
-        if model.terms and self._motion.bdf2 is not None:
-            name = type(model.terms[0]).__name__
-            raise InputError(f'integrator="bdf2" cannot balance the energy of the term {name}; take integrator="euler"')
-        if model.collisions is not None and model.collisions.bodies and self._motion.bdf2 is not None:
-            raise InputError('integrator="bdf2" does not know rigid bodies; take integrator="euler"')
+        check_suits(model, self.integrator)
         self._substeps = self._wanted_substeps(model)
         motion = self._motion
-        reach = 1.0 if motion.bdf2 is None else motion.bdf2.reach
-        system = System(fitted(model, self._length), reach * self._length, like=before)
+        reach, static = 1.0 if motion.bdf2 is None else motion.bdf2.reach, self.integrator == "quasi-static"
+        h = HOLD if static else reach * self._length
+        system = System(fitted(model, self._length), h, like=before, static=static)
         motion.target[:] = 0.0
         self.system, self._model = system, model
         if before is not None and system.shares_structure(before):  # pins alone: within a frame
@@ -386,14 +396,3 @@ class Simulation(Controls):
         """Where pins hold their vertices in this part of a frame."""
         self._aimed = targets
         self._motion.target[self.model.pinned, :3] = targets
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """What one of the equal parts of a step did; `frame`: the problem it solved, of the last one only."""
-
-    outcome: Outcome
-    contacts: Contacts
-    corrected: int
-    frame: Callable[[], Frame] | None
-    phases: dict[str, int]  # nanoseconds of the solve by phase

@@ -48,6 +48,7 @@ class Frame:
         targets: where pins hold their vertices (p, 3), m.
         h: length of the step (s); NaN in a frame that was made without it.
         pinned: the vertices that pins hold (p,), if it is known.
+        load: external forces (n, 3), N, of a step without inertia; None: they are in the prediction.
     """
 
     s: np.ndarray
@@ -56,6 +57,7 @@ class Frame:
     targets: np.ndarray
     h: float = float("nan")
     pinned: np.ndarray | None = None
+    load: np.ndarray | None = None
 
 
 class Term(ABC):

@@ -67,6 +67,13 @@ def add_viscous(
         store4(constant, i, total)
 
 
+@phase_kernel(items="constant")
+def add_load(begin, end, iteration, acceleration: rows, mass: floats, constant: rows):
+    """constant += m a: external forces of a step without inertia, whose prediction is where it began."""
+    for i in range(begin, end):
+        store4(constant, i, load4(constant, i) + at(mass, i) * load4(acceleration, i))
+
+
 @phase_kernel(items="q")
 def update(begin, end, iteration, new: rows, q: rows, v: rows, rate: scalar):
     """v = (new - q) / h and q = new [fratarcangeli2016, Alg. 1, l. 8 and 9]."""

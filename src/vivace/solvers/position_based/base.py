@@ -192,6 +192,11 @@ class PositionalSolver(Solver):
         self.system, self._plan = None, None
         refuse_terms(system.model, "position based dynamics")
         self.threads, self.seed = threads, seed
+        if system.static:
+            raise InputError(
+                f"position based solvers such as {self.name!r} put forces into the prediction, which a step without "
+                'inertia has not; with integrator="quasi-static" take solver="auto" or another of projective dynamics'
+            )
         groups = [*system.springs, *system.projected, *system.quadratic, *system.positional]
         groups.sort(key=lambda group: [other is group for other in system.model.groups].index(True))
         groups = [_stiff_ones(group) for group in groups]

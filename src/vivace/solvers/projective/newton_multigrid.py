@@ -60,6 +60,7 @@ from .ordering import morton_rank
 from .potentials import Beginning
 
 HALVINGS = 12  # of a step that would raise the energy, before it is given up
+STATIC_HALVINGS = 24  # without inertia: a first step across a flat cloth, where nothing is stiff, is far too long
 LONGER = 4  # times as many iterations in the last Newton iteration of a step, if there is time
 LATE = 7  # times that are remembered
 ROUNDING = 1e-3  # of the slope: a rise of the energy that may be rounding
@@ -248,7 +249,8 @@ class NewtonMultigrid(Solver):
 
     def _accept(self) -> tuple[bool, int]:
         """Judge q, and go back half-way to q_old until the energy has not risen; whether q has moved, and halvings."""
-        for tries in range(HALVINGS):
+        most = STATIC_HALVINGS if self.levels.layout.system.static else HALVINGS
+        for tries in range(most):
             self._time("look", self._judge, first=1)
             new, old = self._judged.reshape(-1, 2).sum(axis=0)
             gain = 0.5 * (new + old) + sum(float(part.sum()) for part in self._missed)
@@ -259,7 +261,7 @@ class NewtonMultigrid(Solver):
         self._share[0] = 0.0
         self._shorten.run()
         self._time("look", self._look)
-        return False, HALVINGS
+        return False, most
 
     def _time(self, what: str, plan: Plan, first: int = 0) -> None:
         begin = time.perf_counter_ns()
