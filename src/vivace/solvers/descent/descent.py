@@ -33,7 +33,8 @@ from ..base import SOLVERS, Deadline, Outcome, Solver
 from ..projective.layout import CONTACT, Layout
 from ..projective.ordering import morton_rank
 from ..projective.potentials import far_too_high, last_positions
-from .directions import DIRECTIONS, Direction
+from .direction import Direction
+from .directions import DIRECTIONS
 from .momentum import MOMENTA
 from .problem import Problem
 
@@ -53,8 +54,8 @@ class Descent(Solver):
     An iteration is one evaluation of the gradient.
 
     Attributes:
-        direction: "jacobi" (the paper's), "gradient", "nonlinear-cg", "l-bfgs" or "newton".
-        momentum: "chebyshev", "nesterov" or "none"; of the directions "jacobi" and "gradient" alone.
+        direction: "jacobi" (the paper's), "gradient", "nonlinear-cg", "l-bfgs", "newton" or "gauss-seidel".
+        momentum: "chebyshev", "nesterov" or "none"; of the directions "jacobi", "gradient" and "gauss-seidel" alone.
         rho: of Chebyshev's weights, 0 to below 1, or several for phases of equal length, as "0.9;0.99"; "auto".
         every: M, iterations for each preconditioner, 1 to 1000.
         check: iterations for each look at the energy, 1 to 1000.

@@ -5,13 +5,15 @@
     nonlinear-cg   -P⁻¹∇ε + β Δq_before, β by Fletcher and Reeves (Eq. 32), and the exact step along it
     l-bfgs         by the last pairs of steps and gradients, P⁻¹ as the first guess of H⁻¹
     newton         -H⁻¹ ∇ε, H without negative curvature, factorised: the ground truth, and slow
+    gauss-seidel   vertex by vertex, each by its own 3 x 3 block of H (`gauss_seidel`; not in the paper)
 
-P = diag(H) everywhere. The first two leave the step length and the momentum to the solver; the others find their own.
+P = diag(H) everywhere. The first two and the last leave momentum to the solver, the first two their step length, too;
+all others find their own.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable
 
@@ -19,33 +21,14 @@ import numpy as np
 
 from ...energy.hessian import Hessian
 from ..projective.newton import solved
+from .direction import Direction
+from .gauss_seidel import GaussSeidel
 from .momentum import Momentum
 from .problem import Problem
 
 MEMORY = 8  # pairs of L-BFGS
 HALVINGS = 12
 PROBE = 1e-2  # of a step along a direction: how far the curvature along it is looked at
-
-
-class Direction(ABC):
-    """What all have: a problem, and a step."""
-
-    searches = True  # whether every step is looked at
-    momentum = False
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-
-    def begin(self) -> None:  # noqa: B027
-        """What was before leads nowhere: a step begins, or something was taken back."""
-
-    def scale(self) -> np.ndarray:
-        """P: what the gradient is divided by."""
-        return self.problem.scale
-
-    @abstractmethod
-    def step(self, length: float, momentum: Momentum) -> float:
-        """Move q; returns the step length to go on with."""
 
 
 class Jacobi(Direction):
@@ -191,4 +174,5 @@ DIRECTIONS: dict[str, Callable[[Problem], Direction]] = {
     "nonlinear-cg": NonlinearCG,
     "l-bfgs": LBFGS,
     "newton": Newton,
+    "gauss-seidel": GaussSeidel,
 }

@@ -7,11 +7,15 @@ it must judge its steps, for Y need not be stiffer than the material.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from ...backends.cpu.arguments import Phase
+from ...backends.cpu.arguments import Phase, phase_kernel
 from ...energy.kernels.assemble import assign_slots
 from ...energy.system import Frame, System
+from ...hyperelastic.kernels.elements import slots_of
 from ...hyperelastic.kernels.phases import BLOCK
 from ...hyperelastic.term import Hyperelastic
 
@@ -74,6 +78,17 @@ class Potential:
         """Each corner's own 3 x 3 Hessian in its slot: xx, yy, zz and yz, xz, xy."""
         out = {"straight": straight, "mixed": mixed, "slots": self.slots.ravel()}
         return self.term.loops.diagonal.over(0, self.count, **out, **self._arrays)
+
+    def sweeping(
+        self, template: Callable[..., Any], arrays: dict[str, np.ndarray]
+    ) -> tuple[phase_kernel, dict[str, Any]]:
+        """The kernel of a template that visits vertices, and all arrays that it takes beside `arrays`."""
+        at, corner = slots_of(self._arrays["vertices"], len(self._q))
+        order = np.empty_like(corner)
+        order[corner] = np.arange(len(corner), dtype=np.int32)  # by vertices: 4 t + k
+        own = {"corner_at": at, "corner": order, "stiff": self._stiff, "slots": self.slots.ravel()}
+        kernel = self.term.loops.kernel(template, items="visit")
+        return kernel, {**self._arrays, **own, "shares": self._shares, **arrays}
 
     def pairs(self, out: np.ndarray) -> Phase:
         """The Hessian between two corners of every element: 18 rows an element."""
