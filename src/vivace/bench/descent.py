@@ -1,4 +1,4 @@
-"""Descent methods as [fratarcangeli2018, section 3] measures them: Table 2, and convergence (figures 11, 12, 14).
+"""Descent methods as [fratarcangeli2018, section 3] measures them: Table 2, and convergence (figures 11, 12, 14, 15).
 
 Steps have 96 iterations of `descent`. Of the paper's bodies we have the armadillo (or what stands in for it), the box
 and the double helix. Its dragon and its dress are told without a number of ours.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..scenes.hyperelastic import ITERATIONS
 from ..solvers import Budget
 from .compare import Curve
 from .frozen import Frozen, compare_frozen, freeze
+from .guesses import Guessed
 from .pbd import spread
 from .run import Progress, settle
 from .statistics import median
@@ -81,7 +82,8 @@ TITLES = {
     "every": "iterations for each preconditioner (figure 12)",
     "momentum": "momentum (figure 14)",
 }
-PARTS = ("table", *CURVES)
+DRAWN = (*CURVES, "guesses")
+PARTS = ("table", *DRAWN)
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,12 @@ class Sizes:
     newton: tuple[int, ...] = NEWTON
     frame: int = FRAME
     repeat: int = 3
+    frames: int = 30  # of the sequence for first guesses
+    guessed: tuple[int, ...] = (8, 32, 96)
 
 
 FULL = Sizes()
-QUICK = Sizes(16, 5, (24, 27), (1, 4, 16), (1, 2), 2, 1)
+QUICK = Sizes(16, 5, (24, 27), (1, 4, 16), (1, 2), 2, 1, 6, (4, 16))
 
 
 @dataclass(eq=False)
@@ -254,9 +258,12 @@ def curve_rows(curves: Sequence[Curve]) -> list[dict[str, object]]:
 
 
 def plot(
-    path: str | os.PathLike[str], curves: dict[str, list[Curve]], settings: dict[str, object] | None = None
+    path: str | os.PathLike[str],
+    curves: dict[str, list[Curve]],
+    guessed: Sequence[Guessed] = (),
+    settings: dict[str, object] | None = None,
 ) -> None:
-    """A row of panels for each part: relative error by iterations, and by milliseconds."""
+    """A row of panels for each part: relative error by iterations, and by milliseconds; of guesses, by frames."""
     rows = []
     for part, some in curves.items():
         by: dict[str, list[tuple[float, float, float]]] = {}
@@ -269,4 +276,15 @@ def plot(
             lines = {name: (values[x], values[2]) for name, values in columns.items()}
             panels.append(Panel(lines, TITLES[part], label, "relative error", log_x=True, floor=1e-6))
         rows.append(panels)
+    if guessed:
+        frames = np.arange(1, len(guessed[0].away) + 1)
+        errors: dict[str, Any] = {one.name: (frames, one.errors[:, -1]) for one in guessed}
+        away: dict[str, Any] = {one.name: (frames, 100 * one.away) for one in guessed}
+        title = "first guesses (figure 15)"
+        rows.append(
+            [
+                Panel(errors, title, "frame of the converged run", "relative error", floor=1e-6),
+                Panel(away, title, "frame of its own run", "cm from the converged run", floor=1e-3),
+            ]
+        )
     panel_grid(path, rows, settings=settings)
