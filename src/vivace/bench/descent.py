@@ -20,6 +20,8 @@ from ..pictures.plots import Panel, panel_grid
 from ..scenes import Scene, make_scene, soft
 from ..scenes.hyperelastic import ITERATIONS
 from ..solvers import Budget
+from ..solvers.descent.descent import Descent
+from ..solvers.descent.tuning import tuned_phases
 from .compare import Curve
 from .frozen import Frozen, compare_frozen, freeze
 from .guesses import Guessed
@@ -72,11 +74,10 @@ CURVES = {
         "none": "descent:momentum=none",
         "Nesterov": "descent:momentum=nesterov",
         "Chebyshev, ρ = 0.9": "descent:rho=0.9",
-        "Chebyshev, ρ = 0.99": "descent:rho=0.99",
-        "Chebyshev, two phases": "descent:rho=0.9;0.99",
         "Chebyshev, ρ found": "descent",
     },
 }
+TUNED = {"Chebyshev, ρ tuned": 1, "Chebyshev, two phases tuned": 2, "Chebyshev, four phases tuned": 4}  # of momentum
 TITLES = {
     "convergence": "directions (figure 11)",
     "every": "iterations for each preconditioner (figure 12)",
@@ -99,10 +100,11 @@ class Sizes:
     repeat: int = 3
     frames: int = 30  # of the sequence for first guesses
     guessed: tuple[int, ...] = (8, 32, 96)
+    trials: int = 60  # of phases, for each of them
 
 
 FULL = Sizes()
-QUICK = Sizes(16, 5, (24, 27), (1, 4, 16), (1, 2), 2, 1, 6, (4, 16))
+QUICK = Sizes(16, 5, (24, 27), (1, 4, 16), (1, 2), 2, 1, 6, (4, 16), 12)
 
 
 @dataclass(eq=False)
@@ -235,6 +237,8 @@ def convergence(
 ) -> list[Curve]:
     """The curves of a part on a frozen frame, under the names that they are drawn with."""
     names = {solver: name for name, solver in CURVES[part].items()}
+    if part == "momentum":
+        names |= tuned(frozen, max(sizes.counts), most=sizes.trials, threads=threads, progress=progress)
     slow = [solver for solver in names if "newton" in solver and solver != "newton-multigrid"]
     found: list[Curve] = []
     fast = [one for one in names if one not in slow]
@@ -243,6 +247,23 @@ def convergence(
             how = {"iterations": counts, "repeat": repeat, "threads": threads, "progress": progress}
             found += compare_frozen(frozen, solvers, **how)  # type: ignore[arg-type]
     return [replace(curve, solver=names[curve.solver]) for curve in found]
+
+
+def tuned(
+    frozen: Frozen, iterations: int, *, most: int, threads: int | None = None, progress: Progress | None = None
+) -> dict[str, str]:
+    """Solvers whose phases were tuned in a pre-simulation of the frame's scene, with what they are called."""
+    tell, found = progress or (lambda what, done, total: None), {}
+    solver = Descent()
+    sim = frozen.scene.simulate(solver=solver, threads=threads)
+    sim.substeps = 1
+    sim.prepare()
+    for done, (name, phases) in enumerate(TUNED.items()):
+        tell(f"{frozen.scene.name}: tuning phases", done, len(TUNED))
+        rho = tuned_phases(solver, sim.system, phases=phases, iterations=iterations, most=most)
+        found[f"descent:rho={rho}"] = name
+    tell(f"{frozen.scene.name}: tuning phases", len(TUNED), len(TUNED))
+    return found
 
 
 def frozen_frame(scene: Scene, frame: int, *, progress: Progress | None = None) -> Frozen:

@@ -137,9 +137,11 @@ def test_bad_options_are_refused():
     for bad in ("every=0", "every=1001", "check=0", "check=2.5", "shrink=0", "shrink=1", "shrink=-1"):
         with pytest.raises(InputError, match=rf"{bad.partition('=')[0]} must "):
             make_solver(f"descent:{bad}")
-    for bad in ("1", "-0.1", "0.9;1.0", "fast", "0.9;"):
+    for bad in ("1", "-0.1", "0.9;1.0", "fast", "0.9;", "0.9*", "0.9*0", "0.9*-1;0.5*2", "0.9*inf", "0.9*nan", True):
         with pytest.raises(InputError, match="rho must lie in 0 to 1"):
             make_solver(("descent", {"rho": bad}))
+    with pytest.raises(InputError, match="either all phases of rho have a length or none has"):
+        make_solver("descent:rho=0.9*3;0.99")
     assert set(MOMENTA) == {"chebyshev", "nesterov", "none"}
 
 
@@ -154,6 +156,18 @@ def test_phases_of_rho():
     assert [rho for rho, _ in seen[:3]] == [0.5] * 3
     assert [rho for rho, _ in seen[4:]] == [0.9] * 4
     assert [omega for _, omega in seen][::4] == [1.0, 1.0]
+
+
+def test_phases_of_unequal_length():
+    """Lengths are in proportion to the iterations of a step: 1 and 3 of 4, 2 and 6 of 8; each begins with ω = 1."""
+    for iterations in (4, 8, 12):
+        momentum, q = MOMENTA["chebyshev"]("0.5*1;0.9*3"), np.zeros((1, 4), np.float32)
+        momentum.begin(iterations)
+        seen = []
+        for _ in range(iterations + 2):  # beyond what was told the last goes on
+            seen.append(momentum.rho)
+            momentum.next(q, np.zeros((1, 4), np.float32))
+        assert seen == [0.5] * (iterations // 4) + [0.9] * (3 * iterations // 4 + 2)
 
 
 @pytest.mark.slow

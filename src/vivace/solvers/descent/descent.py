@@ -13,9 +13,9 @@ iterations and multiplied by γ = 0.7 until ε falls. Where we do otherwise, and
            whatever the number of iterations. That ε falls is not enough: one mode may grow while the others still
            outweigh it. So the residual must fall, too, in the norm in which modes count by their energy; where it does
            not, there is less momentum from then on.
-    ρ      Of a constant, the paper says to tune it. Unless it is given it is the one with which the polynomial of the
-           step's iterations falls to e⁻⁷ (`momentum`), and 1 - ρ doubles where ε has risen. On a hanging cube with 30
-           iterations no step is then taken back, and nothing had to be tuned.
+    ρ      The paper tunes it, in one phase or in several; `tuning` does, too. Unless it is given it is the one with
+           which the polynomial of the step's iterations falls to e⁻⁷ (`momentum`), and 1 - ρ doubles where ε has risen.
+           On a hanging cube with 30 iterations no step is then taken back, and nothing had to be tuned.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Descent(Solver):
     Attributes:
         direction: "jacobi" (the paper's), "gradient", "nonlinear-cg", "l-bfgs", "newton" or "gauss-seidel".
         momentum: "chebyshev", "nesterov" or "none"; of the directions "jacobi", "gradient" and "gauss-seidel" alone.
-        rho: of Chebyshev's weights, 0 to below 1, or several for phases of equal length, as "0.9;0.99"; "auto".
+        rho: of Chebyshev's weights, 0 to below 1, or several for phases, of equal length as "0.9;0.99" or of lengths in
+            proportion as "0.9*12;0.99*84" (`tuning` finds them); "auto".
         every: M, iterations for each preconditioner, 1 to 1000.
         check: iterations for each look at the energy, 1 to 1000.
         shrink: γ of the line search, 0 to 1.
@@ -108,7 +109,12 @@ class Descent(Solver):
     def _lay_out(self, layout: Layout) -> None:
         self.layout, self.problem = layout, Problem(layout)
         self._direction: Direction = DIRECTIONS[self.direction](self.problem)
-        self._momentum = MOMENTA[self.momentum if self._direction.momentum else "none"](self.rho)
+        self.use_rho(self.rho)
+
+    def use_rho(self, rho: str | float) -> None:
+        """Go on with another ρ, once prepared."""
+        momentum = MOMENTA[self.momentum if self._direction.momentum else "none"](rho)
+        self.rho, self._momentum = rho, momentum
 
     def forget(self) -> None:
         """Step lengths and weights as at the start, and contacts without forces."""
