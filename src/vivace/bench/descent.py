@@ -66,6 +66,7 @@ CURVES = {
         "Jacobi + Chebyshev": "descent",
         "nonlinear CG": "descent:direction=nonlinear-cg",
         "L-BFGS": "descent:direction=l-bfgs",
+        "Gauss-Seidel": "descent:direction=gauss-seidel",
         "Newton": "descent:direction=newton",
         "newton-multigrid": "newton-multigrid",
     },

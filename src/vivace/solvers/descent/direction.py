@@ -11,13 +11,13 @@ from .problem import Problem
 
 
 class Direction(ABC):
-    """What all have: a problem, and a step."""
+    """What all have: a problem, and a step. `history`: how many steps before it may look back at."""
 
     searches = True  # whether every step is looked at
     momentum = False
 
-    def __init__(self, problem: Problem):
-        self.problem = problem
+    def __init__(self, problem: Problem, history: int = 8):
+        self.problem, self.history = problem, history
 
     def begin(self) -> None:  # noqa: B027
         """What was before leads nowhere: a step begins, or something was taken back."""

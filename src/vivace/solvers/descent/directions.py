@@ -26,7 +26,6 @@ from .gauss_seidel import GaussSeidel
 from .momentum import Momentum
 from .problem import Problem
 
-MEMORY = 8  # pairs of L-BFGS
 HALVINGS = 12
 PROBE = 1e-2  # of a step along a direction: how far the curvature along it is looked at
 
@@ -99,7 +98,7 @@ class NonlinearCG(Searching):
         self._product = 1.0
 
     def direction(self, r: np.ndarray) -> np.ndarray:
-        """Fletcher and Reeves, z = g·P⁻¹g."""
+        """Fletcher and Reeves with z = g·P⁻¹g [fratarcangeli2018, Eq. 32 and footnote 5]."""
         e = r / self.problem.scale
         product = float(np.sum(r * e))
         if self._before is not None and self._product > 0:
@@ -108,7 +107,10 @@ class NonlinearCG(Searching):
         return e
 
     def first(self, d: np.ndarray, slope: float) -> float:
-        """Where the curvature along d, from another look at the gradient, says that ε is lowest."""
+        """Where the curvature along d, from another look at the gradient, says that ε is lowest.
+
+        The paper takes H exactly for that [fratarcangeli2018, section 3.1].
+        """
         problem = self.problem
         np.copyto(problem.q, problem.old + (PROBE * d).astype(np.float32))
         problem.look()
@@ -119,16 +121,16 @@ class NonlinearCG(Searching):
 class LBFGS(Searching):
     """Limited-memory BFGS over the diagonal of the Hessian."""
 
-    def __init__(self, problem: Problem):
-        super().__init__(problem)
-        self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
+    def __init__(self, problem: Problem, history: int = 8):
+        super().__init__(problem, history)
+        self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=history)
 
     def begin(self) -> None:
         """No pairs from before."""
         self._pairs.clear()
 
     def direction(self, r: np.ndarray) -> np.ndarray:
-        """The two loops."""
+        """The two loops; diag(H)⁻¹ is the first guess of H⁻¹ [fratarcangeli2018, section 3.2.1]."""
         d, weights = r.copy(), []
         for s, y, inverse in reversed(self._pairs):
             weights.append(inverse * float(np.sum(s * d)))
@@ -149,8 +151,8 @@ class LBFGS(Searching):
 class Newton(Searching):
     """With the Hessian of all terms, factorised anew in every iteration."""
 
-    def __init__(self, problem: Problem):
-        super().__init__(problem)
+    def __init__(self, problem: Problem, history: int = 0):
+        super().__init__(problem, history)
         self._hessian = Hessian(problem.layout.system)
 
     def direction(self, r: np.ndarray) -> np.ndarray:
@@ -168,7 +170,7 @@ class Newton(Searching):
         return d
 
 
-DIRECTIONS: dict[str, Callable[[Problem], Direction]] = {
+DIRECTIONS: dict[str, Callable[[Problem, int], Direction]] = {
     "jacobi": Jacobi,
     "gradient": Gradient,
     "nonlinear-cg": NonlinearCG,

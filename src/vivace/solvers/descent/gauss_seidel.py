@@ -24,8 +24,8 @@ class GaussSeidel(Direction):
 
     searches, momentum = False, True
 
-    def __init__(self, problem: Problem):
-        super().__init__(problem)
+    def __init__(self, problem: Problem, history: int = 0):
+        super().__init__(problem, history)
         layout = problem.layout
         if not layout.potentials:
             raise InputError(
