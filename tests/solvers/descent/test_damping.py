@@ -1,7 +1,8 @@
 """Air and viscosity of hyperelastic bodies [fratarcangeli2018, Eq. 48], held to what an implicit step makes of them.
 
 Air is c = air m: f = -(c/h) (q - q_n), so that v_(n+1) = (v_n + h g)/(1 + air h). (The paper has the energy of that
-force with the wrong sign: it is +c/(2h) |q - q_n|².) Viscosity is viscosity/(2h) ‖q - q_n‖²_K with K = Σ (λ + 2μ) V AᵀA.
+force with the wrong sign: it is +c/(2h) |q - q_n|².) Viscosity is viscosity/(2h) ‖q - q_n‖²_K with
+K = Σ (λ + 2μ) V AᵀA.
 """
 
 import numpy as np

@@ -224,7 +224,7 @@ def test_the_papers_step_lengths():
 
 @pytest.mark.slow
 def test_a_longer_history_leaves_less_of_a_step():
-    """And nonlinear CG, with the exact step, less than L-BFGS with a history of one [fratarcangeli2018, section 3.1]."""
+    """And nonlinear CG, with the exact step, less than L-BFGS with a history of one [fratarcangeli2018, 3.1]."""
     model = cube("stvk", n=4, pinned=True)
     system, frame = frame_of(model, strained(model))
     newton = prepared("newton", system)
