@@ -183,6 +183,8 @@ class NewtonMultigrid(Solver):
 
     def see(self, frame: Frame) -> None:
         """Begin the next step where the last one ended, if its prediction is far too high."""
+        for potential in [] if self.layout is None else self.layout.potentials:
+            potential.leave(frame.previous)
         if self.system is not None and far_too_high(self.system, frame):
             self._instead = last_positions(self.system, frame)
 

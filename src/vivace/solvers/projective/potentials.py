@@ -17,6 +17,7 @@ from ...energy.kernels.assemble import assign_slots
 from ...energy.system import Frame, System
 from ...hyperelastic.kernels.elements import slots_of
 from ...hyperelastic.kernels.phases import BLOCK
+from ...hyperelastic.kernels.viscosity import gradients_at, turn_viscous
 from ...hyperelastic.term import Hyperelastic
 
 MUCH = 0.01
@@ -31,9 +32,18 @@ class Potential:
         cursor: next free slot of each place; moves on.
         q: positions of the layout.
         shares: of all local passes, by slots.
+        viscous: factor of the system's viscosity on the stiffness (see `hyperelastic.viscosity`).
     """
 
-    def __init__(self, term: Hyperelastic, rank: np.ndarray, cursor: np.ndarray, q: np.ndarray, shares: np.ndarray):
+    def __init__(
+        self,
+        term: Hyperelastic,
+        rank: np.ndarray,
+        cursor: np.ndarray,
+        q: np.ndarray,
+        shares: np.ndarray,
+        viscous: float = 0.0,
+    ):
         self.term, self.count = term, len(term)
         e = term.elements
         visit = np.argsort(rank[term.vertices].min(axis=1), kind="stable")  # neighbours in memory are so in the mesh
@@ -52,13 +62,29 @@ class Potential:
             "q": q,
         }
         self._stiff = term.stiffness[visit].astype(np.float32)
+        self._before = np.zeros(9 * self.count)  # F at the last positions: without any nothing turns
+        self._viscous: dict[str, np.ndarray] = {}
+        if viscous:
+            slots = assign_slots(cursor, term.vertices[visit], rank).ravel()
+            weights = (viscous * term.proxy.weights[visit]).astype(np.float32)
+            self._viscous = {"slots": slots, "weights": weights, "before": self._before, "out": shares}
 
     def local_phases(self) -> list[Phase]:
         """The local pass; before it the interpolants, where these are held from one iteration to the next."""
         local = self.term.loops.local.over(
             0, self.count, stiff=self._stiff, slots=self.slots.ravel(), out=self._shares, **self._arrays
         )
-        return [local]
+        if not self._viscous:
+            return [local]
+        return [local, turn_viscous.over(0, self.count, **turn_viscous.select({**self._arrays, **self._viscous}))]
+
+    def leave(self, previous: np.ndarray) -> None:
+        """A step begins at positions (n, 3) in the order of the mesh: what viscosity holds its elements to."""
+        if self._viscous:
+            e = self.term.elements
+            found = np.empty((self.count, 9))
+            gradients_at(np.ascontiguousarray(previous, np.float64), e.vertices, e.inverse, found.ravel())
+            self._before[:] = found[self.visit].ravel()
 
     def holding(self) -> list[Phase]:
         """Interpolants of the next iteration, where conversion is "held"."""
