@@ -3,7 +3,8 @@
 import pytest
 
 from vivace.bench import descent
-from vivace.bench.descent import CURVES, PRINTED
+from vivace.bench.descent import CURVES, PRINTED, TUNED
+from vivace.simulation.guesses import GUESSES
 
 BENCH = ("bench", "descent", "--quick", "--repeats", 1)
 
@@ -20,7 +21,8 @@ def no_scenes(monkeypatch):
 
 @pytest.mark.slow
 def test_json(vivace, tmp_path):
-    found = vivace(*BENCH, "--threads", "1,2", "--out", tmp_path / "a.png", "--json").json
+    parts = ",".join(["table", *CURVES])
+    found = vivace(*BENCH, "--threads", "1,2", "--only", parts, "--out", tmp_path / "a.png", "--json").json
     assert list(found) == ["settings", "table", "linearity", *CURVES]
     assert found["settings"]["threads"] == [1, 2]
     for row in found["table"]:
@@ -34,7 +36,7 @@ def test_json(vivace, tmp_path):
     assert rows["dragon"]["iterations"] == 96
     assert set(found["linearity"]) == {"1", "2"}
     for part, curves in CURVES.items():
-        assert {row["solver"] for row in found[part]} == set(curves)
+        assert {row["solver"] for row in found[part]} == {*curves, *(TUNED if part == "momentum" else ())}
         assert all(row["finite"] and row["relative_error_median"] <= 1.0 for row in found[part])
     assert (tmp_path / "a.png").stat().st_size > 1000
 
@@ -46,6 +48,22 @@ def test_errors_fall_as_the_paper_says(vivace):
     most = {row["solver"]: row["relative_error_median"] for row in rows}  # the last of each: its most iterations
     assert most["gradient"] > most["Jacobi"] > most["Jacobi + Chebyshev"] > most["nonlinear CG"]
     assert most["Newton"] < min(error for name, error in most.items() if name not in ("Newton", "newton-multigrid"))
+
+
+@pytest.mark.slow
+def test_first_guesses(vivace, tmp_path):
+    """Errors of a frame fall with the iterations from every guess; constant position is worst; drawn and told."""
+    result = vivace(*BENCH, "--threads", 1, "--only", "guesses", "--out", tmp_path / "a.png", "--quiet")
+    assert result.code == 0
+    for word in ("optimised", "figure 15", 'the paper: "acceleration" is the best'):
+        assert word in result.out
+    assert (tmp_path / "a.png").stat().st_size > 1000
+    rows = vivace(*BENCH, "--threads", 1, "--only", "guesses", "--json").json["guesses"]
+    left = {row["guess"]: row["relative_error_median"] for row in rows}
+    assert list(left) == list(GUESSES)
+    assert all(first > last >= 0 for first, last in left.values())
+    assert max(left, key=lambda name: left[name][-1]) == "position"
+    assert sum(row["best_in_frames"] for row in rows) == rows[0]["frames"]
 
 
 @pytest.mark.slow
@@ -63,7 +81,7 @@ def test_tables_have_the_paper_beside_ours(vivace):
     ("options", "words"),
     [
         (("--only", "tabel"), "unknown part 'tabel'"),
-        (("--only", "table", "--out", "a.png"), "--out draws convergence, every, momentum"),
+        (("--only", "table", "--out", "a.png"), "--out draws convergence, every, momentum, guesses"),
         (("--out", "a.gif"), "--out must end in .png, .pdf or .svg"),
         (("--scale", "0.5"), "--scale belongs to pbd and does nothing with descent"),
         (("--sizes", "small"), "--sizes belongs to contact and does nothing with descent"),

@@ -7,6 +7,7 @@ import pytest
 from vivace import mesh
 from vivace.scenes import load_scene, make_scene
 from vivace.solvers import make_solver
+from vivace.solvers.descent.tuning import tuned_phases
 from vivace.solvers.projective.tuning import tuned_rho
 
 TUNE = ("--iterations", 12, "--threads", 1, "--quiet")
@@ -46,6 +47,25 @@ def test_it_says_what_it_found(vivace, tmp_path):
     assert first.startswith("tablecloth, chebyshev(jacobi), 12 iterations a step: ρ = 0.")
     assert second == f"wrote {path}"
     assert float(first.rpartition(" ")[2]) == pytest.approx(load_scene(path).tuned["chebyshev(jacobi)"], rel=1e-7)
+
+
+@pytest.mark.slow
+def test_phases_of_descent(vivace, tmp_path):
+    """As in Python, with lengths that add up to the iterations; the file is then used, and descent:rho= takes it."""
+    path = tmp_path / "tuned.toml"
+    command = ("tune", "box", "--set", "resolution=3", "--solver", "descent", "--phases", 2, *TUNE, "--out", path)
+    figures = vivace(*command, "--json").json
+    solver = make_solver("descent")
+    sim = make_scene("box", resolution=3).simulate(solver=solver, threads=1)
+    sim.prepare()
+    expected = tuned_phases(solver, sim.system, phases=2, iterations=12)
+    assert figures == {"solver": "descent", "rho": expected, "iterations": 12, "written": str(path)}
+    assert sum(int(part.partition("*")[2]) for part in expected.split(";")) == 12
+    assert load_scene(path).simulate(solver="descent", threads=1).solver.rho == expected
+    assert load_scene(path).simulate(solver="descent:rho=0.5", threads=1).solver.rho == 0.5
+    assert load_scene(path).simulate(solver="descent:direction=gradient", threads=1).solver.rho == "auto"
+    run = vivace("run", path, "--solver", f"descent:rho={expected}", "--iterations", 5, "--frames", 2, "--json").json
+    assert run["finite"]
 
 
 def test_nothing_is_written_unless_asked_for(vivace, tmp_path, monkeypatch):
@@ -117,7 +137,11 @@ def test_a_mesh_that_is_named_out_of_reach_is_not_guessed(vivace, tmp_path):
     ("arguments", "words"),
     [
         (("tune", "tablecloht"), ["unknown scene 'tablecloht'", "'tablecloth'"]),
-        (("tune", "bar", "--solver", "vivace"), ["only Chebyshev solvers have a ρ to tune", "not 'vivace'"]),
+        (("tune", "bar", "--solver", "vivace"), ["only Chebyshev solvers and descent have a ρ", "not 'vivace'"]),
+        (("tune", "bar", "--phases", "2"), ["--phases belongs to descent", "'chebyshev(jacobi)'"]),
+        (("tune", "box", "--solver", "descent", "--phases", "17"), ["phases must be a whole number from 1 to 16"]),
+        (("tune", "box", "--solver", "descent", "--phases", "4", "--iterations", "7"), ["at least 8 iterations"]),
+        (("tune", "box", "--solver", "descent:momentum=nesterov"), ['momentum "chebyshev"']),
         (("tune", "bar", "--solver", "pcg(jacobi)"), ["only Chebyshev solvers"]),
         (("tune", "bar", "--solver", "chebyshev(newton)"), ["linear corrections", "'newton'"]),
         (("tune", "bar", "--solver", "chebyshev(jacobi"), ["brackets", "do not close"]),

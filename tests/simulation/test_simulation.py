@@ -11,7 +11,6 @@ from vivace import (
     Model,
     Simulation,
     System,
-    UnknownNameError,
     VivaceError,
     Wire,
     mesh,
@@ -383,8 +382,3 @@ def test_position_based_solvers_start_at_the_prediction(solver):
         for sim in sims:
             sim.step()
     np.testing.assert_array_equal(sims[0].positions, sims[1].positions)
-
-
-def test_an_unknown_guess_is_refused():
-    with pytest.raises(UnknownNameError, match="adaptive"):
-        Simulation(Model.of(mesh.cloth(4, 4)), guess="adaptiv")

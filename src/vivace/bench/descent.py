@@ -1,4 +1,4 @@
-"""Descent methods as [fratarcangeli2018, section 3] measures them: Table 2, and convergence (figures 11, 12, 14).
+"""Descent methods as [fratarcangeli2018, section 3] measures them: Table 2, and convergence (figures 11, 12, 14, 15).
 
 Steps have 96 iterations of `descent`; those of the dress eight substeps of 40, with contacts. What stands in for the
 paper's dragon, armadillo and dress is generated, unless they are given as files.
@@ -22,8 +22,11 @@ from ..scenes.dress import ITERATIONS as DRESS_ITERATIONS
 from ..scenes.dress import SUBSTEPS
 from ..scenes.hyperelastic import ITERATIONS
 from ..solvers import Budget
+from ..solvers.descent.descent import Descent
+from ..solvers.descent.tuning import tuned_phases
 from .compare import Curve
 from .frozen import Frozen, compare_frozen, freeze
+from .guesses import Guessed
 from .pbd import spread
 from .run import Progress, settle
 from .statistics import median
@@ -65,6 +68,7 @@ CURVES = {
         "Jacobi + Chebyshev": "descent",
         "nonlinear CG": "descent:direction=nonlinear-cg",
         "L-BFGS": "descent:direction=l-bfgs",
+        "Gauss-Seidel": "descent:direction=gauss-seidel",
         "Newton": "descent:direction=newton",
         "newton-multigrid": "newton-multigrid",
     },
@@ -73,17 +77,17 @@ CURVES = {
         "none": "descent:momentum=none",
         "Nesterov": "descent:momentum=nesterov",
         "Chebyshev, ρ = 0.9": "descent:rho=0.9",
-        "Chebyshev, ρ = 0.99": "descent:rho=0.99",
-        "Chebyshev, two phases": "descent:rho=0.9;0.99",
         "Chebyshev, ρ found": "descent",
     },
 }
+TUNED = {"Chebyshev, ρ tuned": 1, "Chebyshev, two phases tuned": 2, "Chebyshev, four phases tuned": 4}  # of momentum
 TITLES = {
     "convergence": "directions (figure 11)",
     "every": "iterations for each preconditioner (figure 12)",
     "momentum": "momentum (figure 14)",
 }
-PARTS = ("table", *CURVES)
+DRAWN = (*CURVES, "guesses")
+PARTS = ("table", *DRAWN)
 
 
 @dataclass(frozen=True)
@@ -99,10 +103,13 @@ class Sizes:
     newton: tuple[int, ...] = NEWTON
     frame: int = FRAME
     repeat: int = 3
+    frames: int = 30  # of the sequence for first guesses
+    guessed: tuple[int, ...] = (8, 32, 96)
+    trials: int = 60  # of phases, for each of them
 
 
 FULL = Sizes()
-QUICK = Sizes(16, 24, 5, 16, (24, 27), (1, 4, 16), (1, 2), 2, 1)
+QUICK = Sizes(16, 24, 5, 16, (24, 27), (1, 4, 16), (1, 2), 2, 1, 6, (4, 16), 12)
 
 
 @dataclass(eq=False)
@@ -243,6 +250,8 @@ def convergence(
 ) -> list[Curve]:
     """The curves of a part on a frozen frame, under the names that they are drawn with."""
     names = {solver: name for name, solver in CURVES[part].items()}
+    if part == "momentum":
+        names |= tuned(frozen, max(sizes.counts), most=sizes.trials, threads=threads, progress=progress)
     slow = [solver for solver in names if "newton" in solver and solver != "newton-multigrid"]
     found: list[Curve] = []
     fast = [one for one in names if one not in slow]
@@ -251,6 +260,23 @@ def convergence(
             how = {"iterations": counts, "repeat": repeat, "threads": threads, "progress": progress}
             found += compare_frozen(frozen, solvers, **how)  # type: ignore[arg-type]
     return [replace(curve, solver=names[curve.solver]) for curve in found]
+
+
+def tuned(
+    frozen: Frozen, iterations: int, *, most: int, threads: int | None = None, progress: Progress | None = None
+) -> dict[str, str]:
+    """Solvers whose phases were tuned in a pre-simulation of the frame's scene, with what they are called."""
+    tell, found = progress or (lambda what, done, total: None), {}
+    solver = Descent()
+    sim = frozen.scene.simulate(solver=solver, threads=threads)
+    sim.substeps = 1
+    sim.prepare()
+    for done, (name, phases) in enumerate(TUNED.items()):
+        tell(f"{frozen.scene.name}: tuning phases", done, len(TUNED))
+        rho = tuned_phases(solver, sim.system, phases=phases, iterations=iterations, most=most)
+        found[f"descent:rho={rho}"] = name
+    tell(f"{frozen.scene.name}: tuning phases", len(TUNED), len(TUNED))
+    return found
 
 
 def frozen_frame(scene: Scene, frame: int, *, progress: Progress | None = None) -> Frozen:
@@ -266,9 +292,12 @@ def curve_rows(curves: Sequence[Curve]) -> list[dict[str, object]]:
 
 
 def plot(
-    path: str | os.PathLike[str], curves: dict[str, list[Curve]], settings: dict[str, object] | None = None
+    path: str | os.PathLike[str],
+    curves: dict[str, list[Curve]],
+    guessed: Sequence[Guessed] = (),
+    settings: dict[str, object] | None = None,
 ) -> None:
-    """A row of panels for each part: relative error by iterations, and by milliseconds."""
+    """A row of panels for each part: relative error by iterations, and by milliseconds; of guesses, by frames."""
     rows = []
     for part, some in curves.items():
         by: dict[str, list[tuple[float, float, float]]] = {}
@@ -281,4 +310,15 @@ def plot(
             lines = {name: (values[x], values[2]) for name, values in columns.items()}
             panels.append(Panel(lines, TITLES[part], label, "relative error", log_x=True, floor=1e-6))
         rows.append(panels)
+    if guessed:
+        frames = np.arange(1, len(guessed[0].away) + 1)
+        errors: dict[str, Any] = {one.name: (frames, one.errors[:, -1]) for one in guessed}
+        away: dict[str, Any] = {one.name: (frames, 100 * one.away) for one in guessed}
+        title = "first guesses (figure 15)"
+        rows.append(
+            [
+                Panel(errors, title, "frame of the converged run", "relative error", floor=1e-6),
+                Panel(away, title, "frame of its own run", "cm from the converged run", floor=1e-3),
+            ]
+        )
     panel_grid(path, rows, settings=settings)

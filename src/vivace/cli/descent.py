@@ -9,7 +9,8 @@ from typing import Any
 from .._version import __version__
 from ..bench import descent
 from ..bench.compare import Curve
-from ..bench.descent import CURVES, FULL, PARTS, PRINTED, QUICK, REPEATS, TITLES, Measured
+from ..bench.descent import CURVES, DRAWN, FULL, PARTS, PRINTED, QUICK, REPEATS, TITLES, Measured
+from ..bench.guesses import PAPER, Guessed, compare_guesses, guess_rows
 from ..checks import as_path
 from ..errors import InputError
 from ..scenes.hyperelastic import ITERATIONS
@@ -19,7 +20,8 @@ from .console import out, progress, show_json, show_table
 DETAILS = f"""descent: Table 2 of [fratarcangeli2018], seconds of a step of {ITERATIONS} iterations of descent methods
 on hyperelastic bodies, and of eight substeps of 40 on a dress, the paper's beside ours (table); and relative error by
 iterations and by milliseconds on one frame of the armadillo: of all directions (convergence, figure 11), of M (every,
-figure 12), of momentum (figure 14). Medians, and in brackets what 10 and 90 % of the steps stay below.
+figure 12), of momentum (figure 14); and of first guesses on the frames of a converged run, with how far each leads
+from it (guesses, figure 15). Medians, and in brackets what 10 and 90 % of the steps stay below.
 
   vivace bench descent --armadillo armadillo.msh --out descent.png"""
 
@@ -44,8 +46,8 @@ def bench(arguments: argparse.Namespace) -> None:
     parts, sizes = arguments.only, QUICK if arguments.quick else FULL
     descent.check_benchmark(parts, arguments.threads, arguments.repeats)
     if arguments.out is not None:
-        if not set(parts) & set(CURVES):
-            raise InputError(f"--out draws {', '.join(CURVES)}, which --only {','.join(parts)} leaves out")
+        if not set(parts) & set(DRAWN):
+            raise InputError(f"--out draws {', '.join(DRAWN)}, which --only {','.join(parts)} leaves out")
         if as_path(arguments.out).suffix.lower() not in (".png", ".pdf", ".svg"):
             raise InputError(f"--out must end in .png, .pdf or .svg, not {arguments.out!r}")
     names = ("armadillo", "dragon", "dress", "quick", "only", "threads", "repeats")
@@ -53,6 +55,7 @@ def bench(arguments: argparse.Namespace) -> None:
     settings = {"version": __version__, **{name: getattr(arguments, name) for name in names}, "frame": frame}
     found: list[Measured] = []
     curves: dict[str, list[Curve]] = {}
+    guessed: list[Guessed] = []
     with progress(arguments.quiet or arguments.json) as tell:
         if "table" in parts:
             path, threads, repeats = arguments.armadillo, arguments.threads, arguments.repeats
@@ -63,17 +66,23 @@ def bench(arguments: argparse.Namespace) -> None:
             frozen = descent.frozen_frame(descent.armadillo(sizes, arguments.armadillo), frame, progress=tell)
             for part in drawn:
                 curves[part] = descent.convergence(frozen, part, sizes, threads=max(arguments.threads), progress=tell)
+        if "guesses" in parts:
+            scene, threads = descent.armadillo(sizes, arguments.armadillo), max(arguments.threads)
+            guessed = compare_guesses(scene, sizes.frames, sizes.guessed, threads=threads, progress=tell)
     if arguments.out is not None:
-        descent.plot(arguments.out, curves, settings)
+        descent.plot(arguments.out, curves, guessed, settings)
     if arguments.json:
         rows = {"table": [one.row() for one in found], "linearity": descent.linearity(found)} if found else {}
+        rows |= {part: descent.curve_rows(some) for part, some in curves.items()}
         return show_json(
-            {"settings": settings, **rows, **{part: descent.curve_rows(some) for part, some in curves.items()}}
+            {"settings": settings, **rows, **({"guesses": guess_rows(guessed, sizes.guessed)} if guessed else {})}
         )
     if found:
         _show_times(found)
     for part, some in curves.items():
         _show_curves(part, descent.curve_rows(some))
+    if guessed:
+        _show_guesses(guess_rows(guessed, sizes.guessed))
     if arguments.out is not None:
         out.print(f"drawn: {arguments.out}")
     return None
@@ -120,6 +129,28 @@ def _show_curves(part: str, rows: Sequence[Mapping[str, Any]]) -> None:
         ]
         lines.append([name, *errors, f"{last['ms_per_frame_median'] / last['iterations']:.3g}"])
     show_table(f"relative error, {TITLES[part]}", ["iterations", *map(str, counts), "ms an iteration"], lines)
+
+
+def _show_guesses(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Figure 15: medians over the frames, and what becomes of a run."""
+    counts, frames = rows[0]["iterations"], rows[0]["frames"]
+    shown = sorted({max(1, frames // 4), max(1, frames // 2), frames})
+    lines = [
+        [
+            *(row["guess"], *(f"{error:.2g}" for error in row["relative_error_median"]), row["best_in_frames"]),
+            *(f"{row['away_cm'][frame - 1]:.3g}" for frame in shown),
+        ]
+        for row in rows
+    ]
+    show_table(
+        f"first guesses (figure 15): relative error of a frame, medians of {frames}; cm from the converged run",
+        [
+            *("guess", *(f"{count} iterations" for count in counts), f"best of {frames}"),
+            *(f"cm, frame {frame}" for frame in shown),
+        ],
+        lines,
+    )
+    out.print(PAPER, markup=False)
 
 
 def _spread(run: Mapping[str, float]) -> str:

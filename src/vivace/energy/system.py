@@ -5,7 +5,8 @@ With the prediction s = q_n + (h v_n + h² M⁻¹ f)/(1 + air h) the new positio
     ε(q) = (1 + air h)/(2h²) ‖q - s‖²_M + viscosity/(2h) ‖q - q_n‖²_K + Σ_c w_c/2 ‖A_c q - p_c‖²
 
 where K = Σ w AᵀA without the pins. Both kinds of damping are Rayleigh's dissipation in implicit Euler: quadratic, so
-they join the constant matrix and cannot make a step unstable. (Air's own term, air/(2h) ‖q - q_n‖²_M, is merged into
+they join the constant matrix and cannot make a step unstable. Hyperelastic elements may turn freely, though: see
+`hyperelastic.viscosity`. (Air's own term, air/(2h) ‖q - q_n‖²_M, is merged into
 the first, whose minimum without constraints is then the damped flight: a solver stopped early still feels the air.)
 For fixed p the minimum solves
 
@@ -34,6 +35,7 @@ from ..checks import check_flag, check_time_step, shown
 from ..constraints import Role
 from ..errors import InputError
 from ..hyperelastic.term import Hyperelastic
+from ..hyperelastic.viscosity import Turning
 from ..model import Model
 from ..terms.term import Frame
 from .motion import Inertia, Load, Pins, Viscosity
@@ -99,7 +101,9 @@ class System:
             *(Valued(group) for group in self.positional),
         ]
         load = [Load()] if self.static else []
-        return Objective(n, [Inertia(self.inertia), *load, *viscosity, *self._pins], stored, self.model.terms)
+        turning = [Turning(term, self.viscous) for term in self.hyperelastic] if self.viscous else []
+        own = [*self.model.terms, *turning]
+        return Objective(n, [Inertia(self.inertia), *load, *viscosity, *self._pins], stored, own)
 
     @cached_property
     def _pins(self) -> list[Pins]:

@@ -147,6 +147,13 @@ class Loops:
         kept = all(cacheable(f) for f in self.density.functions.values())
         return phase_kernel(whole, items="which", cache=kept, label=label)
 
+    def kernel(self, template: Callable[..., Any], *, items: str) -> phase_kernel:
+        """One of a template elsewhere, which may call energy_at, stress_at, curvature_at and plain_at."""
+        whole = specialised_with(
+            template, {**self.points, "plain_at": self._plain_at}, COUNT=len(self.density.parameters)
+        )
+        return phase_kernel(whole, items=items, cache=all(cacheable(f) for f in self.density.functions.values()))
+
     @cached_property
     def _plain_at(self) -> Callable[..., Any]:
         """Of a density of I1 and J: curvature without singular values; of others, that there is none."""

@@ -39,7 +39,7 @@ class Model:
         gravity: (3,) m/s².
         air: rate at which still air slows a vertex down (1/s).
         viscosity: the damping force is viscosity (s) x stiffness x rate of change. It conserves linear momentum; being
-            linear, it also slows rigid rotation.
+            linear, it also slows rigid rotation, but of hyperelastic elements, which turn freely.
         collisions: what it may touch: see `collide`.
         terms: what else it stores energy in: see `add`.
         attachments: which of its vertices follow rigid bodies: see `attach`.

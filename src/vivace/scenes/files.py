@@ -35,8 +35,9 @@ name = "vivace"
 omega = 1.8
 [budget]
 ms = 8
-[tuned]                              # written by `vivace tune`: ρ where a Chebyshev solver's is "auto"
+[tuned]                              # written by `vivace tune`: ρ where a Chebyshev solver's or descent's is "auto"
 "chebyshev(jacobi)" = 0.9991
+"descent" = "0.9*12;0.99*84"
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ import inspect
 import json
 import os
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -178,7 +179,7 @@ def _from_toml(path: Path) -> Scene | RigidScene:
     if "tuned" in data:
         changes["tuned"] = table_of(path, data, "tuned")
         for name, rho in changes["tuned"].items():
-            make_solver(f"{name}:rho={rho!r}")  # is there such a solver, and is it a ρ?
+            make_solver(f"{name}:rho={rho}")  # is there such a solver, and is it a ρ?
     if "collisions" in data:  # last, because distances to a mesh take a while
         changes["model"] = with_collisions(path, scene.model, table_of(path, data, "collisions"))
         if "scene" in data:
@@ -293,7 +294,7 @@ def _mesh(path: Path, options: dict[str, Any]) -> Mesh:
 
 
 def write_tuned(
-    path: str | os.PathLike[str], target: str, parameters: dict[str, object], tuned: dict[str, float]
+    path: str | os.PathLike[str], target: str, parameters: dict[str, object], tuned: Mapping[str, float | str]
 ) -> None:
     """A scene file for `target` (a name, a scene file or a mesh file) that remembers what was tuned."""
     path, source = as_path(path), as_path(target, "a scene")
@@ -314,7 +315,7 @@ def write_tuned(
         options = [f"{key} = {json.dumps(value)}" for key, value in parameters.items()]
         file = f"file = {json.dumps(_seen_from(path, source))}"
         lines = ["[mesh]", file, *options, "", "[pins]", f"highest = {HIGHEST}"]
-    lines += ["", "[tuned]", *(f"{json.dumps(name)} = {rho!r}" for name, rho in tuned.items()), ""]
+    lines += ["", "[tuned]", *(f"{json.dumps(name)} = {json.dumps(rho)}" for name, rho in tuned.items()), ""]
     write_text(path, "\n".join(lines))
 
 

@@ -17,6 +17,7 @@ from ..simulation.motion import INTEGRATORS
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from ..solvers.chebyshev import AUTO, ChebyshevMethod
+from ..solvers.descent.descent import Descent
 from .rigid_scene import RigidScene
 
 
@@ -34,7 +35,7 @@ class Scene:
         frames: how many a run has unless told otherwise.
         view: from where to look, as a direction from the middle.
         settings: all that made it, for the record.
-        tuned: the ρ that `vivace tune` found for Chebyshev solvers, by solver; used where ρ is "auto".
+        tuned: the ρ that `vivace tune` found for Chebyshev solvers and `descent`, by solver; used where ρ is "auto".
         wind: velocity of the air (m/s).
         guess: see `Simulation`.
         substeps: see `Simulation`.
@@ -50,7 +51,7 @@ class Scene:
     frames: int = 120
     view: tuple[float, float, float] = (0.55, 0.5, 1.0)
     settings: dict[str, Any] = field(default_factory=dict)
-    tuned: dict[str, float] = field(default_factory=dict)
+    tuned: dict[str, float | str] = field(default_factory=dict)
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
     guess: str = "inertia"
     substeps: int | str = "auto"
@@ -93,8 +94,9 @@ class Scene:
         """
         chosen = make_solver(self.solver if solver is None else solver)
         mine = not isinstance(solver, Solver)  # a caller's own solver stays as it is
-        if mine and isinstance(chosen, ChebyshevMethod) and chosen.rho == AUTO and chosen.name in self.tuned:
-            chosen.rho = self.tuned[chosen.name]
+        tunable = isinstance(chosen, ChebyshevMethod) or (isinstance(chosen, Descent) and chosen.direction == "jacobi")
+        if mine and tunable and chosen.rho == AUTO and chosen.name in self.tuned:  # type: ignore[attr-defined]
+            chosen.rho = self.tuned[chosen.name]  # type: ignore[attr-defined]
         sim = Simulation(
             self.model,
             solver=chosen,

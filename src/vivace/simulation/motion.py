@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ..backends.cpu.arguments import Phase
 
 FORMS = ("velocity", "verlet")
-GUESSES = ("inertia", "adaptive")
+GUESSES = ("inertia", "adaptive", "position", "velocity", "acceleration", "optimised")
 INTEGRATORS = ("euler", "bdf2", "quasi-static")
 PRESSED = 0.1  # share of gravity that the adaptive guess leaves to what touches; more makes edges tremble
 SMALL_WINDY = 4_000  # vertices below which no helper is woken for what the wind does to them
-HISTORY = ("before", "shares", "moving")  # what the adaptive guess remembers
+HISTORY = ("before", "shares", "moving")  # what guesses that look back remember
 
 
 class Motion:
@@ -41,6 +41,9 @@ class Motion:
         constant: `System.constant`, what the prediction and pins put on the right-hand side.
         new: where a solver puts its result.
         target: where pins hold their vertices.
+        before: velocities a step ago, if `moving`; as `v`.
+        moving: whether there was such a step.
+        length: of a substep (s), once laid out.
     """
 
     def __init__(self, model: Model, form: str, integrator: str, threads: int):
@@ -53,8 +56,8 @@ class Motion:
         self._felt = self.acceleration  # the last prediction's: with the wind's, if there was any
         self.previous = np.zeros((n, 4), np.float32)  # positions before the last of several substeps
         self.bdf2 = Bdf2(self.q, self.v, self.new, self.acceleration) if integrator == "bdf2" else None
-        self._before = np.zeros((n, 4), np.float32)  # velocities a step ago
-        self.moving = False  # whether there was such a step
+        self.before = np.zeros((n, 4), np.float32)
+        self.moving = False
         self._pressed = np.zeros(n, np.float32)
         self._shares = np.ones(n, np.float32)  # of external accelerations that steps have let through of late
         self._windy: tuple[Wind, Plan] | None = None  # made when there is wind
@@ -70,6 +73,12 @@ class Motion:
         """Where the step's problem begins: q_n, or what BDF2 takes for it."""
         return self.q if self.bdf2 is None else self.bdf2.from_q
 
+    @property
+    def snapped(self) -> np.ndarray:
+        """Which vertices the first guess has at their targets (n,)."""
+        found: np.ndarray = (self._pin_weight > 0) & (self._travel[2] > 0)
+        return found
+
     # --- what is carried from step to step ------------------------------------------------------------------------
 
     def restart(self) -> None:
@@ -78,17 +87,17 @@ class Motion:
             self.bdf2.restart()
 
     def forget_guess(self) -> None:
-        """Velocities have been set: the adaptive guess begins anew."""
+        """Velocities have been set: guesses that look back begin anew."""
         self.moving, self._shares[:] = False, 1.0
 
     def memory(self) -> dict[str, np.ndarray]:
         """What a step needs of earlier ones beside positions and velocities: copies, by name."""
-        own = {"before": self._before.copy(), "shares": self._shares.copy(), "moving": np.array(self.moving)}
+        own = {"before": self.before.copy(), "shares": self._shares.copy(), "moving": np.array(self.moving)}
         return own | ({} if self.bdf2 is None else self.bdf2.memory())
 
     def recall(self, memory: dict[str, np.ndarray]) -> None:
         """Go on with what `memory` gave."""
-        self._before[:], self._shares[:] = memory["before"], memory["shares"]
+        self.before[:], self._shares[:] = memory["before"], memory["shares"]
         self.moving = bool(memory["moving"])
         if self.bdf2 is not None:
             self.bdf2.recall(memory)
@@ -98,8 +107,9 @@ class Motion:
     def lay_out(self, model: Model, system: System, length: float) -> None:
         """Plans for a system, in substeps of `length` seconds (`system.h` is what the integrator makes of it)."""
         if self._system is not None and self.form == "verlet":
-            self.v[:, :3] *= np.float32(system.h / self._system.h)
-        self._model, self._system, self._length, n = model, system, length, model.n
+            for displacement in (self.v, self.before):
+                displacement[:, :3] *= np.float32(system.h / self._system.h)
+        self._model, self._system, self.length, n = model, system, length, model.n
         with np.errstate(over="ignore"):  # the solver's layout will say so
             inertia = system.inertia.astype(np.float32)
         self._pin_weight = np.zeros(n, np.float32)
@@ -133,7 +143,7 @@ class Motion:
         self._predicting = Plan([*self.opening, self.flight, *self.pull, *self.viscous], threads)
         self._windy = None
         fall = np.array([1 / (unit * length), system.air_factor * system.h**2], np.float32)
-        held: dict[str, np.ndarray] = {"v": self.v, "before": self._before, "acceleration": self.acceleration}
+        held: dict[str, np.ndarray] = {"v": self.v, "before": self.before, "acceleration": self.acceleration}
         held |= {"start": self.start, "pin": self._pin_weight, "shares": self._shares, "pressed": self._pressed}
         self._holding_back = Plan([hold_back.over(0, n, fall_off=fall, **held)], threads)
         rate = np.array([0.0 if system.static else unit / system.h], np.float32)
@@ -177,7 +187,7 @@ class Motion:
             return
         if self._windy is None:
             assert self._system is not None
-            length = 0.0 if self._system.static else self._length  # nothing moves that could run ahead of the wind
+            length = 0.0 if self._system.static else self.length  # nothing moves that could run ahead of the wind
             air = Wind(self._model, length, float(self.per_velocity))
             flight, *pull = (
                 replace(phase, arrays={**phase.arrays, "acceleration": air.total})
@@ -203,7 +213,7 @@ class Motion:
 
     def land(self, contacts: Contacts, solved: np.ndarray) -> None:
         """New positions and velocities. `solved`: positions before the guard."""
-        self._before[:], self.moving = self.v, True
+        self.before[:], self.moving = self.v, True
         if self.bdf2 is None:
             self._updating.run()
         else:

@@ -33,6 +33,7 @@ from ..solvers.base import SubstepsPlan
 from .attached import fitted, untouched
 from .controls import Controls, check_substeps
 from .grabs import Grabs
+from .guesses import take_guess
 from .motion import Motion, between, check_suits, check_ways
 from .quasi_static import Equilibrium, check_held, settle
 from .report import Part, Report, StageClock, milliseconds
@@ -58,10 +59,10 @@ class Simulation(Controls):
         threads: default: one for each core. The result does not depend on it (with a budget of iterations).
         seed: of the colouring.
         form: what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2].
-        guess: where solvers of projective dynamics start: "inertia", at the prediction, or "adaptive", without what the
-            last step did not let through of gravity and other forces [chen2024]: what lies then keeps still however few
-            and however many sweeps a step has, and what swings lags behind. For solvers that sweep over vertices: under
-            others cloth is stretched between what is held back and what is not.
+        guess: where solvers that minimise an energy start: "inertia", at the prediction, "position", "velocity",
+            "acceleration", "optimised" or "adaptive" (see `guesses`). With the last, what lies keeps still however few
+            and many sweeps a step has, and what swings lags behind: for solvers that sweep over vertices, under others
+            cloth is stretched between what is held back and what is not.
         integrator: "euler", implicit, or "bdf2", of second order in time: it follows motion more closely and damps
             less, and cannot gain energy however short the solver's time is (see `integrators`). Not with "verlet".
             "quasi-static": steps without inertia, each of which goes to where all forces are in balance, as far as the
@@ -162,8 +163,8 @@ class Simulation(Controls):
 
         contacts = self._find_contacts()
         clock.end("collide")
-        if self.guess == "adaptive" and motion.moving and solver.starts_anywhere:
-            motion.hold_back(contacts)
+        if solver.starts_anywhere:
+            take_guess(self.guess, motion, self.system, contacts, self._aimed)
 
         contacts, outcome, phases = self._solve(clock, budget, k, contacts)
 

@@ -9,6 +9,7 @@ from vivace import Budget, InputError, Simulation, UnknownNameError
 from vivace.solvers import make_solver
 from vivace.solvers.descent.directions import DIRECTIONS
 from vivace.solvers.descent.momentum import MOMENTA
+from vivace.solvers.projective.potentials import far_too_high, last_positions
 
 SOLVERS = ["descent", "newton-multigrid"]
 ALL = [*(f"descent:direction={name}" for name in DIRECTIONS), "descent:momentum=nesterov", "descent:momentum=none"]
@@ -60,6 +61,29 @@ def test_energy_never_rises(what, name, iterations):
         after = system.energy(end, frame)
         assert after <= start + rounding(system, frame, frame.start) * 1e-3
         assert after < start
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MATERIALS)
+@pytest.mark.parametrize("what", [*ALL, "descent:lengths=paper", "newton-multigrid"])
+def test_no_frame_of_a_hard_swing_raises_the_energy(what, name):
+    """ε(end) <= ε(start) in float64, start being where the solver began; `benchmarks/descent_energy.py` has 300 frames.
+
+    Thrown around its pins at 30 rad/s without damping: a radian a frame, so that predictions are far out of shape.
+    """
+    model = cube(name, n=3, pinned=True)
+    rest = model.mesh.vertices
+    for iterations in (1, 4):
+        sim = Simulation(model, solver=what, budget=Budget(iterations=iterations), threads=1, substeps=1)
+        sim.velocities = np.cross([9.0, 0.0, 30.0], rest - rest[model.pinned].mean(axis=0))
+        for _ in range(6):
+            report = sim.step()
+            assert report.finite
+            system, frame = sim.system, report.frame
+            far = far_too_high(system, frame)
+            begun = last_positions(system, frame)[:, :3].astype(np.float64) if far else frame.start
+            start, end = (system.energy(q, frame) for q in (begun, report.positions.astype(np.float64)))
+            assert end <= start + rounding(system, frame, begun) * 1e-3
 
 
 @pytest.mark.slow
@@ -140,12 +164,26 @@ def test_bad_options_are_refused():
         make_solver("descent:direction=jacoby")
     with pytest.raises(UnknownNameError, match=r"chebyshev"):
         make_solver("descent:momentum=chebishev")
-    for bad in ("every=0", "every=1001", "check=0", "check=2.5", "shrink=0", "shrink=1", "shrink=-1"):
+    with pytest.raises(UnknownNameError, match=r"paper"):
+        make_solver("descent:lengths=longer")
+    for bad in (
+        "every=0",
+        "every=1001",
+        "history=0",
+        "history=101",
+        "check=0",
+        "check=2.5",
+        "shrink=0",
+        "shrink=1",
+        "shrink=-1",
+    ):
         with pytest.raises(InputError, match=rf"{bad.partition('=')[0]} must "):
             make_solver(f"descent:{bad}")
-    for bad in ("1", "-0.1", "0.9;1.0", "fast", "0.9;"):
+    for bad in ("1", "-0.1", "0.9;1.0", "fast", "0.9;", "0.9*", "0.9*0", "0.9*-1;0.5*2", "0.9*inf", "0.9*nan", True):
         with pytest.raises(InputError, match="rho must lie in 0 to 1"):
             make_solver(("descent", {"rho": bad}))
+    with pytest.raises(InputError, match="either all phases of rho have a length or none has"):
+        make_solver("descent:rho=0.9*3;0.99")
     assert set(MOMENTA) == {"chebyshev", "nesterov", "none"}
 
 
@@ -160,6 +198,50 @@ def test_phases_of_rho():
     assert [rho for rho, _ in seen[:3]] == [0.5] * 3
     assert [rho for rho, _ in seen[4:]] == [0.9] * 4
     assert [omega for _, omega in seen][::4] == [1.0, 1.0]
+
+
+def test_phases_of_unequal_length():
+    """Lengths are in proportion to the iterations of a step: 1 and 3 of 4, 2 and 6 of 8; each begins with ω = 1."""
+    for iterations in (4, 8, 12):
+        momentum, q = MOMENTA["chebyshev"]("0.5*1;0.9*3"), np.zeros((1, 4), np.float32)
+        momentum.begin(iterations)
+        seen = []
+        for _ in range(iterations + 2):  # beyond what was told the last goes on
+            seen.append(momentum.rho)
+            momentum.next(q, np.zeros((1, 4), np.float32))
+        assert seen == [0.5] * (iterations // 4) + [0.9] * (3 * iterations // 4 + 2)
+
+
+def test_the_papers_step_lengths():
+    """α_t/γ begins each step [fratarcangeli2018, section 3.2.2]: it grows by 1/γ where nothing is taken back."""
+    model = cube("neo-hookean", n=3, pinned=True)
+    sim = Simulation(model, solver="descent:lengths=paper,momentum=none", budget=Budget(iterations=1), threads=1)
+    sim.prepare()
+    solver, lengths, taken_back = sim.solver, [sim.solver._length], []
+    for _ in range(6):
+        taken_back.append("taken back" in sim.step().note)
+        lengths.append(solver._length)
+    ratios = np.array(lengths[1:]) / lengths[:-1]
+    np.testing.assert_allclose(ratios[~np.array(taken_back)], 1 / 0.7)
+    assert not all(taken_back)
+    assert any(taken_back)  # it is too long sooner or later
+    assert (ratios[np.array(taken_back)] < 1 + 1e-9).all()
+
+
+@pytest.mark.slow
+def test_a_longer_history_leaves_less_of_a_step():
+    """And nonlinear CG, with the exact step, less than L-BFGS with a history of one [fratarcangeli2018, 3.1]."""
+    model = cube("stvk", n=4, pinned=True)
+    system, frame = frame_of(model, strained(model))
+    newton = prepared("newton", system)
+    newton.see(frame)
+    best = system.energy(run(newton, system, frame, 40), frame)
+    left = {
+        what: system.energy(run(prepared(f"descent:direction={what}", system), system, frame, 16), frame) - best
+        for what in ("l-bfgs,history=1", "l-bfgs,history=8", "nonlinear-cg")
+    }
+    assert left["nonlinear-cg"] < left["l-bfgs,history=1"]
+    assert left["l-bfgs,history=8"] < left["l-bfgs,history=1"]
 
 
 @pytest.mark.slow

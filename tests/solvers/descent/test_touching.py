@@ -7,7 +7,7 @@ from solvers.test_slopes import ANGLE, G, Slope
 from vivace import Budget, Model, Simulation, mesh, neo_hookean
 from vivace.collisions.colliders import Plane
 
-SOLVERS = ["descent", "newton-multigrid"]
+SOLVERS = ["descent", "descent:direction=gauss-seidel", "newton-multigrid"]
 SIDE = 0.2
 
 

@@ -7,15 +7,16 @@ Chebyshev's weights. Its step length α is the longest that lowers ε (Eq. 35 wi
 iterations and multiplied by γ = 0.7 until ε falls. Where we do otherwise, and why:
 
     α      It begins at 1.6 / λ with λ the largest eigenvalue of P⁻¹H at rest, by the power method, and returns to that.
-           The paper's, α/γ of the step before, is too long in every step, and eight iterations are lost each time.
+           The paper's, α/γ of the step before (lengths="paper"), is too long in every step, and eight iterations are
+           lost each time.
     ε      Where it has risen we go back to the last place that was known to be lower, which the paper leaves open, take
            a new preconditioner and look sooner; the last iterations are judged, too. So the energy never rises,
            whatever the number of iterations. That ε falls is not enough: one mode may grow while the others still
            outweigh it. So the residual must fall, too, in the norm in which modes count by their energy; where it does
            not, there is less momentum from then on.
-    ρ      Of a constant, the paper says to tune it. Unless it is given it is the one with which the polynomial of the
-           step's iterations falls to e⁻⁷ (`momentum`), and 1 - ρ doubles where ε has risen. On a hanging cube with 30
-           iterations no step is then taken back, and nothing had to be tuned.
+    ρ      The paper tunes it, in one phase or in several; `tuning` does, too. Unless it is given it is the one with
+           which the polynomial of the step's iterations falls to e⁻⁷ (`momentum`), and 1 - ρ doubles where ε has risen.
+           On a hanging cube with 30 iterations no step is then taken back, and nothing had to be tuned.
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ from ..base import SOLVERS, Deadline, Outcome, Solver
 from ..projective.layout import CONTACT, Layout
 from ..projective.ordering import morton_rank
 from ..projective.potentials import Beginning
-from .directions import DIRECTIONS, Direction
+from .direction import Direction
+from .directions import DIRECTIONS
 from .momentum import MOMENTA
 from .problem import Problem
 
-SHORTEST = 1e-4  # step length
+LENGTHS = ("auto", "paper")
+SHORTEST = 1e-4  # step length below which a step ends [fratarcangeli2018, section 3.2.2]
 TO_LARGEST = 1.6  # α times the largest eigenvalue of P⁻¹H at rest, below 2
 TRIES = 8  # in a row that raised the energy: what they could still gain is rounding
 STEADY = 8  # steps without a rise after which longer ones are tried again
@@ -53,12 +56,15 @@ class Descent(Solver):
     An iteration is one evaluation of the gradient.
 
     Attributes:
-        direction: "jacobi" (the paper's), "gradient", "nonlinear-cg", "l-bfgs" or "newton".
-        momentum: "chebyshev", "nesterov" or "none"; of the directions "jacobi" and "gradient" alone.
-        rho: of Chebyshev's weights, 0 to below 1, or several for phases of equal length, as "0.9;0.99"; "auto".
+        direction: "jacobi" (the paper's), "gradient", "nonlinear-cg", "l-bfgs", "newton" or "gauss-seidel".
+        momentum: "chebyshev", "nesterov" or "none"; of the directions "jacobi", "gradient" and "gauss-seidel" alone.
+        rho: of Chebyshev's weights, 0 to below 1, or several for phases, of equal length as "0.9;0.99" or of lengths in
+            proportion as "0.9*12;0.99*84" (`tuning` finds them); "auto".
         every: M, iterations for each preconditioner, 1 to 1000.
+        history: m, pairs of steps and gradients that "l-bfgs" keeps, 1 to 100.
         check: iterations for each look at the energy, 1 to 1000.
         shrink: γ of the line search, 0 to 1.
+        lengths: "auto", or "paper": each step begins with α/γ, α being the step length that the last one ended with.
 
     Limitations: no constraints known by their value, no energy terms of a model's own but hyperelastic ones; slow for
     stiff or fine meshes, where `newton-multigrid` is faster; contacts between surfaces do not remember their
@@ -71,6 +77,8 @@ class Descent(Solver):
     every: int = 32
     check: int = 8
     shrink: float = 0.7
+    history: int = 8
+    lengths: str = "auto"
 
     name = "descent"
     _first = 1.0
@@ -84,10 +92,11 @@ class Descent(Solver):
         check_name("momentum", self.momentum, tuple(MOMENTA))
         self._momentum = MOMENTA[self.momentum](self.rho)
         self._length, self._steady, self._usual = self._first, 0, USUAL
-        for name in ("every", "check"):
+        check_name("lengths", self.lengths, LENGTHS)
+        for name, most in (("every", 1000), ("check", 1000), ("history", 100)):
             value = getattr(self, name)
-            if not is_whole(value) or not 1 <= value <= 1000:
-                raise InputError(f"{name} must be a whole number from 1 to 1000, not {value!r}")
+            if not is_whole(value) or not 1 <= value <= most:
+                raise InputError(f"{name} must be a whole number from 1 to {most}, not {value!r}")
         if not is_number(self.shrink) or not 0 < self.shrink < 1:
             raise InputError(f"shrink must lie between 0 and 1, not {self.shrink!r}")
 
@@ -107,8 +116,13 @@ class Descent(Solver):
     def _lay_out(self, layout: Layout) -> None:
         self.layout, self.problem = layout, Problem(layout)
         self._begin = Beginning(layout.potentials, layout.q, layout.order, layout.threads)
-        self._direction: Direction = DIRECTIONS[self.direction](self.problem)
-        self._momentum = MOMENTA[self.momentum if self._direction.momentum else "none"](self.rho)
+        self._direction: Direction = DIRECTIONS[self.direction](self.problem, self.history)
+        self.use_rho(self.rho)
+
+    def use_rho(self, rho: str | float) -> None:
+        """Go on with another ρ, once prepared."""
+        momentum = MOMENTA[self.momentum if self._direction.momentum else "none"](rho)
+        self.rho, self._momentum = rho, momentum
 
     def forget(self) -> None:
         """Step lengths and weights as at the start, and contacts without forces."""
@@ -166,6 +180,16 @@ class Descent(Solver):
         """Those of the layout's contacts."""
         return None if self.layout is None else self.layout.contact_forces()
 
+    def _begin_length(self) -> None:
+        """α of a step's first iteration."""
+        if self.lengths == "paper":  # [fratarcangeli2018, section 3.2.2]: α = α_t/γ
+            self._length /= self.shrink
+            return
+        self._length = max(self._length, SHORT * self._first)
+        self._steady += 1
+        if self._steady >= STEADY:
+            self._length, self._steady = min(self._length / self.shrink, self._first), 0
+
     def _slow_down(self, least: float = 0.0) -> None:
         """Less momentum; where there is none left to give up, shorter steps, but none below `least` for that."""
         if not self._momentum.reduce() and self._length > least:
@@ -182,10 +206,7 @@ class Descent(Solver):
         limit = -1.0
         if budget.tolerance is not None and np.isfinite(met):
             limit = max(budget.tolerance * met, np.sqrt(layout.resolution()))
-        self._length = max(self._length, SHORT * self._first)
-        self._steady += 1
-        if self._steady >= STEADY:
-            self._length, self._steady = min(self._length / self.shrink, self._first), 0
+        self._begin_length()
         problem.precondition()
         problem.mark()
         level = problem.size()

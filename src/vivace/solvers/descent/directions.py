@@ -5,13 +5,15 @@
     nonlinear-cg   -P⁻¹∇ε + β Δq_before, β by Fletcher and Reeves (Eq. 32), and the exact step along it
     l-bfgs         by the last pairs of steps and gradients, P⁻¹ as the first guess of H⁻¹
     newton         -H⁻¹ ∇ε, H without negative curvature, factorised: the ground truth, and slow
+    gauss-seidel   vertex by vertex, each by its own 3 x 3 block of H (`gauss_seidel`; not in the paper)
 
-P = diag(H) everywhere. The first two leave the step length and the momentum to the solver; the others find their own.
+P = diag(H) everywhere. The first two and the last leave momentum to the solver, the first two their step length, too;
+all others find their own.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable
 
@@ -19,49 +21,13 @@ import numpy as np
 
 from ...energy.hessian import Hessian
 from ..projective.newton import solved
+from .direction import Direction, Jacobi
+from .gauss_seidel import GaussSeidel
 from .momentum import Momentum
 from .problem import Problem
 
-MEMORY = 8  # pairs of L-BFGS
 HALVINGS = 12
 PROBE = 1e-2  # of a step along a direction: how far the curvature along it is looked at
-
-
-class Direction(ABC):
-    """What all have: a problem, and a step."""
-
-    searches = True  # whether every step is looked at
-    momentum = False
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-
-    def begin(self) -> None:  # noqa: B027
-        """What was before leads nowhere: a step begins, or something was taken back."""
-
-    def scale(self) -> np.ndarray:
-        """P: what the gradient is divided by."""
-        return self.problem.scale
-
-    @abstractmethod
-    def step(self, length: float, momentum: Momentum) -> float:
-        """Move q; returns the step length to go on with."""
-
-
-class Jacobi(Direction):
-    """Along the gradient, every coordinate by its own curvature."""
-
-    searches, momentum = False, True
-
-    def step(self, length: float, momentum: Momentum) -> float:
-        """q̄ = q + α Δq, and what the momentum makes of it."""
-        problem = self.problem
-        with np.errstate(invalid="ignore"):  # a force that is no number moves nothing: the energy tells
-            new = problem.r / self.scale()
-        new *= np.float32(length)
-        new += problem.q
-        momentum.next(problem.q, new)
-        return length
 
 
 class Gradient(Jacobi):
@@ -116,7 +82,7 @@ class NonlinearCG(Searching):
         self._product = 1.0
 
     def direction(self, r: np.ndarray) -> np.ndarray:
-        """Fletcher and Reeves, z = g·P⁻¹g."""
+        """Fletcher and Reeves with z = g·P⁻¹g [fratarcangeli2018, Eq. 32 and footnote 5]."""
         e = r / self.problem.scale
         product = float(np.sum(r * e))
         if self._before is not None and self._product > 0:
@@ -125,7 +91,10 @@ class NonlinearCG(Searching):
         return e
 
     def first(self, d: np.ndarray, slope: float) -> float:
-        """Where the curvature along d, from another look at the gradient, says that ε is lowest."""
+        """Where the curvature along d, from another look at the gradient, says that ε is lowest.
+
+        The paper takes H exactly for that [fratarcangeli2018, section 3.1].
+        """
         problem = self.problem
         np.copyto(problem.q, problem.old + (PROBE * d).astype(np.float32))
         problem.look()
@@ -136,16 +105,16 @@ class NonlinearCG(Searching):
 class LBFGS(Searching):
     """Limited-memory BFGS over the diagonal of the Hessian."""
 
-    def __init__(self, problem: Problem):
-        super().__init__(problem)
-        self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
+    def __init__(self, problem: Problem, history: int = 8):
+        super().__init__(problem, history)
+        self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=history)
 
     def begin(self) -> None:
         """No pairs from before."""
         self._pairs.clear()
 
     def direction(self, r: np.ndarray) -> np.ndarray:
-        """The two loops."""
+        """The two loops; diag(H)⁻¹ is the first guess of H⁻¹ [fratarcangeli2018, section 3.2.1]."""
         d, weights = r.copy(), []
         for s, y, inverse in reversed(self._pairs):
             weights.append(inverse * float(np.sum(s * d)))
@@ -166,8 +135,8 @@ class LBFGS(Searching):
 class Newton(Searching):
     """With the Hessian of all terms, factorised anew in every iteration."""
 
-    def __init__(self, problem: Problem):
-        super().__init__(problem)
+    def __init__(self, problem: Problem, history: int = 0):
+        super().__init__(problem, history)
         self._hessian = Hessian(problem.layout.system)
 
     def direction(self, r: np.ndarray) -> np.ndarray:
@@ -185,10 +154,11 @@ class Newton(Searching):
         return d
 
 
-DIRECTIONS: dict[str, Callable[[Problem], Direction]] = {
+DIRECTIONS: dict[str, Callable[[Problem, int], Direction]] = {
     "jacobi": Jacobi,
     "gradient": Gradient,
     "nonlinear-cg": NonlinearCG,
     "l-bfgs": LBFGS,
     "newton": Newton,
+    "gauss-seidel": GaussSeidel,
 }

@@ -6,6 +6,7 @@ nesterov    q ← q̄ + (t - 1)/t' (q̄ - q̄_before),   t' = (1 + √(1 + 4 t²
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -59,14 +60,14 @@ class Chebyshev(Momentum):
     """With a constant ρ, one for each of several phases, or one that it finds."""
 
     def __init__(self, rho: str | float = "auto"):
-        self._given = _phases(rho)
+        self._given, self._ends = _phases(rho)
         self._found, self._most, self._iterations, self._phase_before = LEAST, LEAST, 0, 0
         self.restart()
 
     def begin(self, iterations: int) -> None:
-        """Phases are equal parts of the iterations."""
+        """Phases are parts of the iterations."""
         self._iterations, self._count = iterations, 0
-        self._most = max(LEAST, np.sqrt(max(1.0 - (DEPTH / iterations) ** 2, 0.0)))
+        self._most = largest_rho(iterations)
         self._found = min(self._found or self._most, self._most)
         self.restart()
 
@@ -84,7 +85,8 @@ class Chebyshev(Momentum):
 
     @property
     def _phase(self) -> int:
-        return min(len(self._given) * self._count // max(self._iterations, 1), len(self._given) - 1)
+        done = self._count * self._ends[-1] / max(self._iterations, 1)
+        return min(bisect_right(self._ends, done), len(self._given) - 1)
 
     def next(self, q: np.ndarray, new: np.ndarray) -> None:
         """One of Chebyshev's steps; a phase begins anew."""
@@ -161,14 +163,27 @@ class Nesterov(Momentum):
 MOMENTA: dict[str, type[Momentum]] = {"chebyshev": Chebyshev, "nesterov": Nesterov, "none": Momentum}
 
 
-def _phases(rho: str | float) -> tuple[float, ...]:
-    """ρ of every phase; none for "auto"."""
+def largest_rho(iterations: int) -> float:
+    """The ρ with which the polynomial of so many iterations falls to e^-DEPTH."""
+    return float(max(LEAST, np.sqrt(max(1.0 - (DEPTH / iterations) ** 2, 0.0))))
+
+
+def _phases(rho: str | float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """ρ of every phase, and where each ends, in units that the last end says; none for "auto"."""
     if rho == "auto":
-        return ()
+        return (), ()
+    parts = [part.partition("*") for part in rho.split(";")] if isinstance(rho, str) else [(rho, "", "")]
     try:
-        found = tuple(map(float, rho.split(";"))) if isinstance(rho, str) else (rho,)
-    except ValueError:
-        found = ()
-    if not found or not all(is_number(value) and 0 <= value < 1 for value in found):
-        raise InputError(f'rho must lie in 0 to 1, several as "0.9;0.99", or be "auto", not {shown(rho)}')
-    return found
+        found = tuple(float(value) for value, _, _ in parts)
+        lengths = [float(length) if star else 1.0 for _, star, length in parts]
+    except (TypeError, ValueError):
+        found, lengths = (), []
+    right = all(is_number(value) and 0 <= value < 1 for value in found)
+    if not found or not right or not all(np.isfinite(length) and length > 0 for length in lengths):
+        raise InputError(
+            'rho must lie in 0 to 1, several as "0.9;0.99", with lengths as "0.9*12;0.99*84", '
+            f'or be "auto", not {shown(rho)}'
+        )
+    if len({bool(star) for _, star, _ in parts}) > 1:
+        raise InputError(f"either all phases of rho have a length or none has, not {shown(rho)}")
+    return found, tuple(np.cumsum(lengths).tolist())

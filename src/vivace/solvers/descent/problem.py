@@ -37,11 +37,13 @@ class Problem:
         r: minus the gradient at q after `look` (n, 4), N.
         old, r_old: the place that `change` compares q with, and r there.
         scale: the diagonal of the Hessian after `precondition` (n, 4), N/m: three entries, and one that is nothing.
+        rest: of that, what is there beside hyperelastic elements (n, 4).
+        preconditioned: how often it was made, for those who keep more of the Hessian just as long.
     """
 
     def __init__(self, layout: Layout):
         self.layout, n, threads = layout, layout.n, layout.threads
-        self.q = layout.q
+        self.q, self.preconditioned = layout.q, 0
         self.r, self.old, self.r_old, self.scale = (np.zeros((n, 4), np.float32) for _ in range(4))
         look = [*layout.local_phases, self._residual()]
         hold = [phase for potential in layout.potentials for phase in potential.holding()]
@@ -88,14 +90,14 @@ class Problem:
     def _curvature(self) -> list[Phase]:
         """The diagonal of the Hessian: that of Y where there is nothing better."""
         layout = self.layout
-        self._rest = np.zeros((layout.n, 4), np.float32)
+        self.rest = np.zeros((layout.n, 4), np.float32)
         gathers = [phase.arrays for phase in layout.local_phases if phase.kernel is gather]
         if not layout.potentials:
             return []
         slot_at, shares = gathers[0]["slot_at"], gathers[0]["shares"]
         straight, mixed = np.zeros_like(shares), np.zeros_like(shares)
         own = [phase for potential in layout.potentials for phase in potential.diagonal(straight, mixed)]
-        added = {"slot_at": slot_at, "shares": straight, "constant": self._rest, "base": self.scale}
+        added = {"slot_at": slot_at, "shares": straight, "constant": self.rest, "base": self.scale}
         return [*own, gather.over(0, layout.n, label="Hessian", **added)]
 
     def adapt(self, system: System) -> None:
@@ -104,7 +106,7 @@ class Problem:
         for term in system.hyperelastic:
             squares = np.square(term.proxy.operator).sum(axis=1) * term.proxy.weights[:, None]
             proxy += np.bincount(term.vertices.ravel(), squares.ravel(), minlength=system.n)
-        self._rest[:, :3] = np.maximum(system.diagonal - proxy, system.inertia)[self.layout.order][:, None]
+        self.rest[:, :3] = np.maximum(system.diagonal - proxy, system.inertia)[self.layout.order][:, None]
 
     def look(self) -> float:
         """The residual at q; returns its norm (N)."""
@@ -118,6 +120,7 @@ class Problem:
 
     def precondition(self) -> None:
         """`scale` at q."""
+        self.preconditioned += 1
         self.scale[:, 3] = 1.0
         if self.layout.potentials:
             self._precondition.run()

@@ -51,6 +51,11 @@ class Holding:
             "weights": stiff * volumes,
         }
 
+    @property
+    def holds(self) -> bool:
+        """Whether anything is held."""
+        return bool(self._count[0])
+
     def take(self, tangle: Tangle | None) -> None:
         """Hold these from now on, and no others."""
         if self._count[0]:

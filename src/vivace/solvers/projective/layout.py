@@ -196,7 +196,8 @@ class Layout:
     def _local_phases(self, groups: list[ConstraintGroup]) -> list[Phase]:
         counts = np.zeros(self.n, np.int32)
         terms = self.system.hyperelastic
-        for vertices in (*(group.vertices for group in groups), *(term.vertices for term in terms)):
+        turning = terms if self.system.viscous else []
+        for vertices in (*(group.vertices for group in groups), *(term.vertices for term in (*terms, *turning))):
             count_corners(counts, vertices, self.rank)
         slot_at = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
         shares = np.zeros((int(slot_at[-1]), 4), np.float32)
@@ -216,7 +217,8 @@ class Layout:
             }
             kernel = kind.kernel or local_pass(kind.project, kind.vertices, kind.rows, len(kind.parameters))
             phases.append(kernel.over(0, len(group), q=self.q, out=shares, **kernel.select(arrays)))
-        self.potentials = [Potential(term, self.rank, cursor, self.q, shares) for term in terms]
+        viscous = self.system.viscous
+        self.potentials = [Potential(term, self.rank, cursor, self.q, shares, viscous) for term in terms]
         phases += [phase for potential in self.potentials for phase in potential.local_phases()]
         added = {"slot_at": slot_at, "shares": shares, "constant": self.constant, "base": self.base}
         return [*phases, gather.over(0, self.n, **added)]

@@ -7,16 +7,19 @@ it must judge its steps, for Y need not be stiffer than the material.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from ...backends.cpu.arguments import Phase
+from ...backends.cpu.arguments import Phase, phase_kernel
 from ...backends.cpu.executor import Plan
 from ...backends.cpu.lanes import EIGHT
 from ...energy.kernels.assemble import assign_slots
 from ...energy.system import Frame, System
+from ...hyperelastic.kernels.elements import slots_of
 from ...hyperelastic.kernels.phases import BLOCK
+from ...hyperelastic.kernels.viscosity import gradients_at, turn_viscous
 from ...hyperelastic.tangles import Tangle
 from ...hyperelastic.term import Hyperelastic
 from .holding import Holding
@@ -33,9 +36,18 @@ class Potential:
         cursor: next free slot of each place; moves on.
         q: positions of the layout.
         shares: of all local passes, by slots.
+        viscous: factor of the system's viscosity on the stiffness (see `hyperelastic.viscosity`).
     """
 
-    def __init__(self, term: Hyperelastic, rank: np.ndarray, cursor: np.ndarray, q: np.ndarray, shares: np.ndarray):
+    def __init__(
+        self,
+        term: Hyperelastic,
+        rank: np.ndarray,
+        cursor: np.ndarray,
+        q: np.ndarray,
+        shares: np.ndarray,
+        viscous: float = 0.0,
+    ):
         self.term, self.count = term, len(term)
         e = term.elements
         # Corners in rising order, elements by their first: what is added up vertex by vertex is then met in a row.
@@ -76,6 +88,13 @@ class Potential:
         self.tangle = Holding(
             visit, self._stiff, *read, self.slots.ravel(), {"second": self._second, "third": self._third}
         )
+        self._before = np.zeros(9 * self.count)  # F at the last positions: without any nothing turns
+        self._viscous: dict[str, np.ndarray] = {}
+        if viscous:
+            slots = assign_slots(cursor, np.take_along_axis(term.vertices[visit], corner, axis=1), rank).ravel()
+            weights = (viscous * term.proxy.weights[visit]).astype(np.float32)
+            self._viscous = {"slots": slots, "weights": weights, "before": self._before, "out": shares}
+            self._viscous["inverse"] = inverse.ravel().copy()  # of held elements, too
 
     def hold(self, tangle: Tangle | None) -> None:
         """The elements that the next step holds to a rotation; those of `term` leave them out."""
@@ -86,7 +105,18 @@ class Potential:
         local = self.term.loops.local.over(
             0, self.count, stiff=self._stiff, slots=self.slots.ravel(), out=self._shares, **self._arrays
         )
-        return [local, self.tangle.local(self._shares)]
+        own = [local, self.tangle.local(self._shares)]
+        if self._viscous:
+            own.append(turn_viscous.over(0, self.count, **turn_viscous.select({**self._arrays, **self._viscous})))
+        return own
+
+    def leave(self, previous: np.ndarray) -> None:
+        """A step begins at positions (n, 3) in the order of the mesh: what viscosity holds its elements to."""
+        if self._viscous:
+            e = self.term.elements
+            found = np.empty((self.count, 9))
+            gradients_at(np.ascontiguousarray(previous, np.float64), e.vertices, e.inverse, found.ravel())
+            self._before[:] = found[self.visit].ravel()
 
     def holding(self) -> list[Phase]:
         """Interpolants of the next iteration, where conversion is "held"."""
@@ -107,6 +137,17 @@ class Potential:
         out = {"straight": straight, "mixed": mixed, "slots": self.slots.ravel()}
         own = self.term.loops.diagonal.over(0, self.count, **out, **self._arrays)
         return [own, self.tangle.diagonal(straight, mixed)]
+
+    def sweeping(
+        self, template: Callable[..., Any], arrays: dict[str, np.ndarray]
+    ) -> tuple[phase_kernel, dict[str, Any]]:
+        """The kernel of a template that visits vertices, and all arrays that it takes beside `arrays`."""
+        at, corner = slots_of(self._arrays["vertices"], len(self._q))
+        order = np.empty_like(corner)
+        order[corner] = np.arange(len(corner), dtype=np.int32)  # by vertices: 4 t + k
+        own = {"corner_at": at, "corner": order, "stiff": self._stiff, "slots": self.slots.ravel()}
+        kernel = self.term.loops.kernel(template, items="visit")
+        return kernel, {**self._arrays, **own, "shares": self._shares, **arrays}
 
     def pairs(self, out: np.ndarray) -> list[Phase]:
         """The Hessian between two corners of every element: 18 rows an element, where `pair_rows` says."""
@@ -149,6 +190,7 @@ class Beginning:
         tangles = [potential.term.tangle(frame) for potential in self._potentials]
         for potential, tangle in zip(self._potentials, tangles, strict=True):
             potential.hold(tangle)
+            potential.leave(frame.previous)
         if all(tangle is None for tangle in tangles):
             self._q[:, :3] = frame.start[self._order]
             self._plan.run()
