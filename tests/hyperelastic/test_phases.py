@@ -63,7 +63,7 @@ def pairs_of(layout):
     """What `pairs` leaves, as blocks (m, 4, 4, 3, 3); those on the diagonal are minus the sum of the others."""
     (potential,) = layout.potentials
     out = np.zeros((18 * potential.count, 4), np.float32)
-    Plan([potential.pairs(out)], 1).run()
+    Plan(potential.pairs(out), 1).run()
     rows = out[potential.pair_rows[..., None] + np.arange(3)]
     d, a, b = np.moveaxis(rows[..., :3].astype(np.float64), 2, 0)
     found = np.zeros((potential.count, 6, 3, 3))
@@ -113,7 +113,7 @@ def test_own_blocks_are_the_diagonal_of_what_pairs_leave(material):
     layout, _ = laid_out(material(young=1e4, poisson=0.4))
     (potential,) = layout.potentials
     straight, mixed = (np.zeros((4 * potential.count, 4), np.float32) for _ in range(2))
-    Plan([potential.diagonal(straight, mixed)], 1).run()
+    Plan(potential.diagonal(straight, mixed), 1).run()
     blocks = pairs_of(layout)[:, range(4), range(4)]
     slots = potential.slots.reshape(-1, 4)
     atol = 1e-5 * np.abs(blocks).max()

@@ -72,8 +72,8 @@ def _first(name, v):
 def means(q, rest, vertices, inverse, volumes, flags, name, fixed):
     """What each part has turned by, as a matrix (n, 9) at the vertex that it is named after; `fixed`: pins (n,).
 
-    Kabsch's, of the vertices that something else holds: pins, and elements that are not flagged. Where these are too
-    few to tell, and where there are none, the mean of F. The rotation nearest to it is the part's.
+    That of the vertices which something else holds, pins and elements that are not flagged [kabsch1976]. Where these
+    are too few to tell, and where there are none, the mean of F. The rotation nearest to it is the part's.
     """
     n = len(q)
     mean, held, size, spread = np.zeros((n, 9)), np.zeros((n, 9)), np.zeros(n), np.zeros(n)
