@@ -147,7 +147,7 @@ class Potential:
         order[corner] = np.arange(len(corner), dtype=np.int32)  # by vertices: 4 t + k
         own = {"corner_at": at, "corner": order, "stiff": self._stiff, "slots": self.slots.ravel()}
         kernel = self.term.loops.kernel(template, items="visit")
-        return kernel, {**self._arrays, **own, "shares": self._shares, **arrays}
+        return kernel, kernel.select({**self._arrays, **own, "shares": self._shares, **arrays})
 
     def pairs(self, out: np.ndarray) -> list[Phase]:
         """The Hessian between two corners of every element: 18 rows an element, where `pair_rows` says."""
