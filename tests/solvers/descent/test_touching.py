@@ -18,17 +18,21 @@ def rubber(**more):
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_cube_lands_and_rests(solver):
-    """On the floor, its thickness above it, and with the height that its own weight leaves it, ρ g L²/(2 E)."""
+    """On the floor, its thickness above it, and with the height that its own weight leaves it, ρ g L²/(2 E).
+
+    30 sweeps of single vertices do not carry the weight through the body: it lies, and is not pressed.
+    """
+    iterations = 100 if "gauss-seidel" in solver else 30
     body = mesh.cube(4, side=SIDE).transformed(translate=(0, 0.2, 0))
     model = Model.of(body, rubber(), air=1.0).collide([Plane()], itself=False, thickness=0.004)
-    sim = Simulation(model, solver=solver, budget=Budget(iterations=30), threads=1)
+    sim = Simulation(model, solver=solver, budget=Budget(iterations=iterations), threads=1)
     for _ in range(90):
         assert sim.step().finite
         assert sim.positions[:, 1].min() >= 0.004 - 1e-5
     assert sim.positions[:, 1].min() < 0.0041
     assert np.abs(sim.velocities).max() < 1e-2
     pressed = SIDE - np.ptp(sim.positions[:, 1])
-    assert 0 < pressed < 3 * 500 * G * SIDE**2 / (2 * 2e5)
+    assert 0.2 * 500 * G * SIDE**2 / (2 * 2e5) < pressed < 3 * 500 * G * SIDE**2 / (2 * 2e5)
 
 
 @pytest.mark.slow
