@@ -12,9 +12,9 @@ from vivace.collisions.kernels.triangles import SLACK
 from vivace.collisions.moving import MovingSearch, Poses
 from vivace.collisions.patches import NEAR, core
 
-THICKNESS = 0.02
+THICKNESS = 0.1
 KEPT = NEAR * THICKNESS
-FINE = 60  # points along the edge of a triangle
+FINE = 40  # points along the edge of a triangle
 
 SHAPES = {
     "ball": Sphere((0.1, 0.0, -0.05), 0.08),
@@ -58,7 +58,7 @@ def points_of(patches, x) -> np.ndarray:
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_nearest_points_of_triangles(name):
     """The point of a contact is as near as the nearest of all points; no triangle is left out but for its vertices."""
-    shape, (vertices, triangles) = SHAPES[name], soup(400, 1)
+    shape, (vertices, triangles) = SHAPES[name], soup(300, 1)
     moving = search(shape, vertices, triangles)
     moving.place(STILL)
     moving.find(rows(vertices), rows(vertices), 2)
@@ -74,16 +74,17 @@ def test_the_nearest_points_of_triangles(name):
     found = np.isfinite(best)
     outside = found & (sampled > 0)  # inside, the way out of the core is another one than that to its nearest face
     assert np.count_nonzero(outside) > 10
-    assert (best[outside] < sampled[outside] + 1e-6).all()
+    slack = 0.0 if name == "ball" else SLACK * KEPT  # corners over the triangle stand for a point that is no nearer
+    assert (best[outside] < sampled[outside] + slack + 1e-6).all()
     assert (best[outside] > (sampled - unsure)[outside]).all()
     assert (best[outside] < 2 * KEPT + 1e-6).all()
     must = (sampled < KEPT) & (corners > sampled + SLACK * KEPT + 1e-6)
-    assert np.count_nonzero(must) > 50
+    assert np.count_nonzero(must) > 30
     assert found[must].all()
     # planes are tangents: z is over them by how far it is from the body, but for what it has to keep
     over = np.einsum("cx,cx->c", patches.planes[:, :3], points_of(patches, vertices)) - patches.planes[:, 3]
     nearest = (at == best[number]) & outside[number]
-    assert over[nearest] == pytest.approx(at[nearest] - KEPT, abs=1e-5)
+    assert over[nearest] == pytest.approx(at[nearest] - KEPT, abs=slack + 1e-5)
 
 
 def test_triangles_that_have_nearer_vertices_have_no_contacts():
@@ -124,7 +125,7 @@ def test_a_corner_that_has_come_through_goes_back():
     """Along the normal of the triangle, to the side where the box is, and not out of its nearest face."""
     box = Box((0.0, 0.16, 0.0), (0.1, 0.1, 0.1), rotate=Rotation.from_euler("xz", [0.6155, np.pi / 4]).as_matrix())
     lowest = core(box)[0][:, 1].min()
-    assert -0.02 < lowest < -0.01
+    assert -0.02 < lowest < -0.005
     moving = search(box, SHEET, np.array([[0, 1, 2]], np.int32))
     moving.place(STILL)
     moving.find(rows(SHEET), rows(SHEET), 1)

@@ -22,6 +22,7 @@ from .patches import Found, PatchSearch
 # swings up where κ is below one (the largest eigenvalue of a step is then above one; at three it is 0.78).
 KAPPA = 3.0
 USUAL, MOST = 300.0, 3000.0  # m/h²: what contacts with walls have, and the most that those with bodies have
+LOOKS = 4  # at triangles that are pushed out of bodies
 ROOM = 2 * BLOCK  # contacts of a block of vertices, at first
 
 
@@ -45,6 +46,11 @@ class Pushes:
     colliders: np.ndarray
     normals: np.ndarray
     ways: np.ndarray
+
+    @classmethod
+    def none(cls) -> Pushes:
+        """No pushes."""
+        return Pushes(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 3)), np.zeros((0, 3)))
 
     def selected(self, which: np.ndarray) -> Pushes:
         """Some of them."""
@@ -165,12 +171,21 @@ class MovingSearch:
     def _keep_triangles_out(
         self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float, threads: int
     ) -> Pushes:
-        found = self._meet(q, x, threads)
-        n, gaps = self._limits(found.places, found.which, recovery)
-        inverse = np.where(held, 0.0, 1.0 / self._vertex_masses)
-        moved, ways = self._patches.push(found, n, gaps, x, inverse)
-        corners, which = found.vertices[moved].ravel(), np.repeat(found.which[moved], 3)
-        return Pushes(corners, which, np.repeat(n[moved], 3, axis=0), ways.reshape(-1, 3))
+        inverse, pushes = np.where(held, 0.0, 1.0 / self._vertex_masses), Pushes.none()
+        first = found = self._meet(q, x, threads)
+        recovering = np.minimum(first.over + recovery, 0.0)
+        for _ in range(LOOKS if len(first) else 0):
+            n, gaps = self._limits(found.places, found.which, np.inf)
+            moved, ways = self._patches.push(found, n, gaps + recovering, x, inverse)
+            if not len(moved):
+                break
+            corners, which = found.vertices[moved].ravel(), np.repeat(found.which[moved], 3)
+            pushes = pushes.joined(Pushes(corners, which, np.repeat(n[moved], 3, axis=0), ways.reshape(-1, 3)))
+            # Triangles turn and slide as they are pushed: look again at where everything has come to.
+            last = self._after.rows()
+            found = self._patches.find(x, x, last, last, self._bounds, threads)
+            recovering = np.minimum(found.least_over(first) + recovery, 0.0)
+        return pushes
 
     def _limits(self, places: np.ndarray, which: np.ndarray, recovery: float) -> tuple[np.ndarray, np.ndarray]:
         """Normals (c, 3) and gaps (c,) in the last pose; gaps that were violated already recover by so much."""
@@ -233,7 +248,8 @@ def _shares(masses: np.ndarray, touched: np.ndarray) -> np.ndarray:
 
 def _boxes(low: np.ndarray, high: np.ndarray, poses: Poses) -> tuple[np.ndarray, np.ndarray]:
     """Boxes around what was in other boxes before it was moved; infinite ones stay so."""
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    with np.errstate(invalid="ignore"):
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
     endless = ~np.isfinite(low).all(axis=1)
     middle[endless], half[endless] = 0.0, 0.0
     centre = np.einsum("kji,kj->ki", poses.turns, middle - poses.shifts)

@@ -22,17 +22,18 @@ from .kernels import triangles as kernels
 
 NEAR = 0.25  # of the thickness: what triangles keep; bodies that vertices carry, at the whole of it, do not notice them
 EDGE = 1e-9  # weight below which a corner has none: the point is on the edge between the other two
-PASSES = 50  # over triangles that are pushed out of bodies
+PASSES = 20  # over triangles that are pushed out of bodies
 THIN = 1e-9  # of the rounding: a core that is no thicker is flat
 
 
 @dataclass(eq=False)
 class Found:
-    """Triangles that meet bodies: `vertices` (c, 3), barycentric `weights` (c, 3), which body, and more.
+    """Triangles that meet bodies: their numbers, `vertices` (c, 3), barycentric `weights` (c, 3), which body, and more.
 
     `places`: (c, 7) normal, offset and where the point was when the step began, as the body sees them.
     """
 
+    triangles: np.ndarray
     vertices: np.ndarray
     weights: np.ndarray
     which: np.ndarray
@@ -41,6 +42,20 @@ class Found:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def over(self) -> np.ndarray:
+        """(c,) by how much points were over their planes when the step began, in m."""
+        return np.asarray(np.einsum("ci,ci->c", self.places[:, :3], self.places[:, 4:]) - self.places[:, 3])
+
+    def least_over(self, other: Found) -> np.ndarray:
+        """(c,) the least of that of the same triangles and bodies in another list; 0 at most, and for others."""
+        pairs = np.concatenate([np.column_stack([f.triangles, f.which]) for f in (other, self)])
+        _, number = np.unique(pairs, axis=0, return_inverse=True)
+        number = number.ravel()
+        least = np.zeros(number.max(initial=-1) + 1)
+        np.minimum.at(least, number[: len(other)], other.over)
+        return least[number[len(other) :]]
 
     def listed(self, friction: np.ndarray) -> ContactList:
         """As contacts without planes; `friction`: (k, 2) of the bodies."""
@@ -108,6 +123,7 @@ class PatchSearch:
         rows = places.reshape(-1, kernels.PLACE)[used]
         triangle, which, slot = triangle[used], which[used], slot[used]
         found = Found(
+            triangle,
             self._triangles[triangle],
             rows[:, 7:],
             which,
@@ -132,7 +148,7 @@ class PatchSearch:
             again = np.ones(len(edge), bool)
             again[first] = False
             order = np.delete(order, edge[again])
-        parts = (found.vertices, found.weights, found.which, found.places, found.ids)
+        parts = (found.triangles, found.vertices, found.weights, found.which, found.places, found.ids)
         return Found(*(np.ascontiguousarray(part[order]) for part in parts))
 
     @staticmethod

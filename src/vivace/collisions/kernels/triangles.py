@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.cpu.addresses import double_at, long_at
+from ...backends.cpu.addresses import long_at
 from ...backends.cpu.arguments import double, doubles, floats, ints, longs, phase_kernel, rows
 from ...backends.cpu.compiling import compiled, function
 from ...backends.cpu.simd import at
 from ...backends.cpu.vectors import cross, dot, plus, times
 from .closest import farthest, minus, on_triangle, put, row, shortest
-from .distance import BOUNDS, SAMPLES, SHAPE, SIZES, field
+from .distance import BOUNDS, SAMPLES, SIZES, field
 from .moving import POSE, brought
 
 BLOCK = 64  # triangles whose contacts are gathered together: fixed, so that the order never depends on the threads
@@ -165,7 +165,7 @@ def _write(places, c, n, offset, start, share):
 
 
 @function
-def _bound(fields, k, start, ways, slack):
+def _bound(fields, k, start, ways):
     """How far a triangle and body k are apart at least, on all of the triangle's way.
 
     The distance to a convex body lies above its tangent at any point, here at each of the corners.
@@ -178,7 +178,7 @@ def _bound(fields, k, start, ways, slack):
         for j in range(3):
             least = min(least, dot(n, minus(row(start, j), x)) + min(dot(n, row(ways, j)), 0.0))
         most = max(most, d + least)
-    return most - slack
+    return most
 
 
 @phase_kernel(items="triangles/3")
@@ -213,8 +213,7 @@ def search_triangles(
             for c in range(3 * own):
                 core[c // 3, c % 3] = corners[3 * corner_at[k] + c]
             radius = radii[k]
-            # Samples are exact where they are, and off by less than a cell between them.
-            slack = double_at(shape, SHAPE * k + 3) if long_at(sizes[0], SIZES * k) == SAMPLES else 0.0
+            sampled = long_at(sizes[0], SIZES * k) == SAMPLES  # a hull: far away, samples know no tangents
             for i in range(front, stop):
                 o = i - front
                 apart = (boxes[o, 0] > at(bounds, b + 3)) | (boxes[o, 3] < at(bounds, b))
@@ -229,7 +228,7 @@ def search_triangles(
                     put(ways, c, minus(brought(last, POSE * k, s[v, 0], s[v, 1], s[v, 2]), row(start, c)))
                     longest = max(longest, dot(row(ways, c), row(ways, c)))
                 reach = near + max(near, 0.5 * np.sqrt(longest))
-                if _bound(fields, k, start, ways, slack) > reach:
+                if not sampled and _bound(fields, k, start, ways) > reach:
                     continue
                 met, away, n, corner = _meet(
                     start, ways, triangle, core, own, radius, near, reach, simplex, share
