@@ -88,13 +88,28 @@ def test_the_nearest_points_of_triangles(name):
 
 
 def test_triangles_that_have_nearer_vertices_have_no_contacts():
-    shape, (vertices, triangles) = SHAPES["ball"], soup(400, 2, size=0.02)
+    shape, (vertices, triangles) = SHAPES["ball"], soup(300, 2, size=0.2)
     moving = search(shape, vertices, triangles)
     moving.place(STILL)
     assert len(moving.find(rows(vertices), rows(vertices), 1)) > 20
     corners = shape.distance(vertices).reshape(-1, 3).min(axis=1)
     points = points_of(moving.patches, vertices)
+    assert len(points) > 20
     assert (corners[moving.patches.vertices[:, 0] // 3] > shape.distance(points)).all()
+
+
+def test_triangles_that_vertices_keep_off_have_no_contacts():
+    """With vertices at the thickness, a third of the edge squared is at most (r + t)² - (r + kept)²."""
+    ball, triangles = Sphere((0, 0, 0), 0.08), np.array([[0, 1, 2]], np.int32)
+    most = np.sqrt(3 * ((0.08 + THICKNESS) ** 2 - (0.08 + KEPT) ** 2))
+    for edge, count in ((0.99 * most, 0), (1.01 * most, 1)):
+        around = edge / np.sqrt(3) * np.exp(2j * np.pi * np.arange(3) / 3)
+        corners = np.column_stack([around.real, np.full(3, 0.08 + KEPT), around.imag])
+        moving = search(ball, corners, triangles)
+        moving.place(STILL)
+        moving.find(rows(corners), rows(corners), 1)
+        assert len(moving.patches) == count
+        assert count or np.linalg.norm(corners[0]) < 0.08 + THICKNESS
 
 
 SHEET = np.array([[-1.0, 0.0, -1.0], [1.2, 0.0, -1.0], [-1.0, 0.0, 1.3]])

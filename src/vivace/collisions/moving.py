@@ -173,17 +173,17 @@ class MovingSearch:
     ) -> Pushes:
         inverse, pushes = np.where(held, 0.0, 1.0 / self._vertex_masses), Pushes.none()
         first = found = self._meet(q, x, threads)
-        recovering = np.minimum(first.over + recovery, 0.0)
+        recovering = np.minimum(first.over + recovery, 0.0)  # and no further than to the surface
         for _ in range(LOOKS if len(first) else 0):
             n, gaps = self._limits(found.places, found.which, np.inf)
-            moved, ways = self._patches.push(found, n, gaps + recovering, x, inverse)
+            moved, ways = self._patches.push(found, n, gaps + np.minimum(recovering, -self.near), x, inverse)
             if not len(moved):
                 break
             corners, which = found.vertices[moved].ravel(), np.repeat(found.which[moved], 3)
             pushes = pushes.joined(Pushes(corners, which, np.repeat(n[moved], 3, axis=0), ways.reshape(-1, 3)))
             # Triangles turn and slide as they are pushed: look again at where everything has come to.
             last = self._after.rows()
-            found = self._patches.find(x, x, last, last, self._bounds, threads)
+            found = self._patches.find(x, x, last, last, self._bounds, threads, only=corners)
             recovering = np.minimum(found.least_over(first) + recovery, 0.0)
         return pushes
 

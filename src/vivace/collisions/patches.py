@@ -90,23 +90,40 @@ class PatchSearch:
         self.near, self._first_id, self._apart = NEAR * thickness, first_id, apart
         self._triangles = np.ascontiguousarray(triangles, np.int32)
         cores = [core(collider) for collider in colliders]
+        radii = np.array([radius for _, radius in cores])
         sizes, shape, samples = encoded
+        # A core is convex. With its corners at the thickness, a triangle with a spread c comes no nearer than to
+        # √((r + thickness)² - c²) of it: small ones need no contacts of their own.
         self._arrays = {
             "sizes": sizes, "shape": shape, "grid": samples, "near": np.array([self.near]),
             "corners": np.concatenate([np.zeros((0, 3)), *(corners for corners, _ in cores)]).ravel(),
             "corner_at": np.concatenate([[0], np.cumsum([len(corners) for corners, _ in cores])]).astype(np.int64),
-            "radii": np.array([radius for _, radius in cores]), "triangles": self._triangles.ravel(),
+            "radii": radii, "small": (radii + thickness) ** 2 - (radii + self.near) ** 2,
         }  # fmt: skip
         self._room = kernels.BLOCK
 
     def find(
-        self, q: np.ndarray, s: np.ndarray, first: np.ndarray, last: np.ndarray, bounds: np.ndarray, threads: int
+        self,
+        q: np.ndarray,
+        s: np.ndarray,
+        first: np.ndarray,
+        last: np.ndarray,
+        bounds: np.ndarray,
+        threads: int,
+        only: np.ndarray | None = None,
     ) -> Found:
         """What triangles meet while vertices go from q to s, (n, 4) float32, and bodies from one pose to the other.
 
-        `first`, `last`: rows of poses; `bounds`: (k, 6) boxes around all that bodies reach.
+        `first`, `last`: rows of poses; `bounds`: (k, 6) boxes around all that bodies reach; `only`: vertices (m,), of
+        which one at least is a corner of each triangle that is looked at.
         """
-        count = len(self._triangles)
+        looked, corners = np.zeros(0, np.int32), self._triangles
+        if only is not None:
+            marked = np.zeros(len(q), bool)
+            marked[only] = True
+            looked = np.flatnonzero(marked[self._triangles].any(axis=1)).astype(np.int32)
+            corners = self._triangles[looked]
+        count = len(corners)
         blocks = -(-count // kernels.BLOCK)
         while True:
             cells = blocks * self._room
@@ -114,6 +131,7 @@ class PatchSearch:
             triangle, which, slot = (np.empty(cells, np.int32) for _ in range(3))
             arrays = {"first": first, "last": last, "bounds": bounds, "q": q, "s": s, "places": places}
             arrays |= {"triangle_of": triangle, "collider": which, "slot": slot, "counts": counts, **self._arrays}
+            arrays["triangles"] = corners.ravel()
             phase = Phase(kernels.search_triangles, arrays, 0, count, grain=kernels.BLOCK)
             Plan([phase], threads).run()
             if counts.max(initial=0) <= self._room:
@@ -122,6 +140,7 @@ class PatchSearch:
         used = np.flatnonzero(np.arange(self._room) < counts[:, None])
         rows = places.reshape(-1, kernels.PLACE)[used]
         triangle, which, slot = triangle[used], which[used], slot[used]
+        triangle = triangle if only is None else looked[triangle]
         found = Found(
             triangle,
             self._triangles[triangle],

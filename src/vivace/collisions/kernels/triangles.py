@@ -16,13 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.cpu.addresses import long_at
 from ...backends.cpu.arguments import double, doubles, floats, ints, longs, phase_kernel, rows
 from ...backends.cpu.compiling import compiled, function
 from ...backends.cpu.simd import at
 from ...backends.cpu.vectors import cross, dot, plus, times
 from .closest import farthest, minus, on_triangle, put, row, shortest
-from .distance import BOUNDS, SAMPLES, SIZES, field
+from .distance import BOUNDS, SIZES, field
 from .moving import POSE, brought
 
 BLOCK = 64  # triangles whose contacts are gathered together: fixed, so that the order never depends on the threads
@@ -165,32 +164,45 @@ def _write(places, c, n, offset, start, share):
 
 
 @function
-def _bound(fields, k, start, ways):
+def _spread(start, ways):
+    """A third of the square of the longest edge, at both ends of the way: no point is further from all corners."""
+    longest = 0.0
+    for k in range(3):
+        edge = minus(row(start, k), row(start, (k + 1) % 3))
+        end = plus(edge, minus(row(ways, k), row(ways, (k + 1) % 3)))
+        longest = max(longest, max(dot(edge, edge), dot(end, end)))
+    return longest / 3.0
+
+
+@function
+def _bound(fields, k, start, ways, core, count, radius):
     """How far a triangle and body k are apart at least, on all of the triangle's way.
 
-    The distance to a convex body lies above its tangent at any point, here at each of the corners.
+    Along any direction nothing is nearer than the supporting planes say; the ways out at the three corners are tried.
     """
     most = -np.inf
     for i in range(3):
         x = row(start, i)
-        d, nx, ny, nz, _ = field(fields, k, x[0], x[1], x[2])
+        _, nx, ny, nz, _ = field(fields, k, x[0], x[1], x[2])
         n, least = (nx, ny, nz), np.inf
         for j in range(3):
-            least = min(least, dot(n, minus(row(start, j), x)) + min(dot(n, row(ways, j)), 0.0))
-        most = max(most, d + least)
-    return most
+            least = min(least, dot(n, row(start, j)) + min(dot(n, row(ways, j)), 0.0))
+        _, top = farthest(core, count, n)
+        most = max(most, least - top)
+    return most - radius
 
 
 @phase_kernel(items="triangles/3")
 def search_triangles(
     begin, end, iteration, sizes: longs.span, shape: doubles.address, grid: floats.address, bounds: doubles,
     first: doubles.address, last: doubles.address, near: double, corners: doubles, corner_at: longs, radii: doubles,
-    triangles: ints, q: rows, s: rows, places: doubles, triangle_of: ints, collider: ints, slot: ints, counts: longs,
+    small: doubles, triangles: ints, q: rows, s: rows, places: doubles, triangle_of: ints, collider: ints, slot: ints, counts: longs,
 ):  # fmt: skip
     """Contacts of triangles begin to end, block by block, from the front of each block's room; and how many there are.
 
     `near`: the distance to keep. `corners`: of all cores, those of body k from `corner_at[k]` on; a body without any
-    is left out. Where there is no room only the number counts.
+    is left out. `small`: a third of the square of the longest edge (m²) up to which vertices alone keep a triangle off.
+    Where there is no room only the number counts.
     """
     fields, colliders = (sizes[0], shape, grid), sizes[1] // SIZES
     room, most = triangle_of.shape[0] // counts.shape[0], 1
@@ -213,7 +225,6 @@ def search_triangles(
             for c in range(3 * own):
                 core[c // 3, c % 3] = corners[3 * corner_at[k] + c]
             radius = radii[k]
-            sampled = long_at(sizes[0], SIZES * k) == SAMPLES  # a hull: far away, samples know no tangents
             for i in range(front, stop):
                 o = i - front
                 apart = (boxes[o, 0] > at(bounds, b + 3)) | (boxes[o, 3] < at(bounds, b))
@@ -227,8 +238,10 @@ def search_triangles(
                     put(start, c, brought(first, POSE * k, q[v, 0], q[v, 1], q[v, 2]))
                     put(ways, c, minus(brought(last, POSE * k, s[v, 0], s[v, 1], s[v, 2]), row(start, c)))
                     longest = max(longest, dot(row(ways, c), row(ways, c)))
+                if _spread(start, ways) <= small[k]:
+                    continue
                 reach = near + max(near, 0.5 * np.sqrt(longest))
-                if not sampled and _bound(fields, k, start, ways) > reach:
+                if _bound(fields, k, start, ways, core, own, radius) > reach:
                     continue
                 met, away, n, corner = _meet(
                     start, ways, triangle, core, own, radius, near, reach, simplex, share
