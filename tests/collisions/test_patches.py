@@ -166,7 +166,7 @@ def test_a_box_lies_on_a_triangle_with_its_corners():
 
 def test_a_point_on_an_edge_is_one_contact():
     square = np.array([[-1, 0, -1], [1, 0, -1], [1, 0, 1], [-1, 0, 1]], float)
-    tent = square + [[0, 0, 0], [0, -0.5, 0], [0, 0, 0], [0, -0.5, 0]]
+    tent = square + np.array([[0, 0, 0], [0, -0.5, 0], [0, 0, 0], [0, -0.5, 0]])
     triangles = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
     moving = search(Sphere((0.1, 0.103, 0.1), 0.1), tent, triangles)
     moving.place(STILL)

@@ -1,8 +1,8 @@
 """The contacts of one step, as all solvers take them.
 
 A contact is a plane over some vertices, n · Σ a_k x_k >= gap: of one vertex and a collider or rigid body, of three, a
-triangle and a rigid body (a patch), or of four, a vertex and a triangle or two edges. It has a number that says which features touch, the same step after step:
-whoever wants to begin with the forces of the last step finds them by it.
+triangle and a rigid body (a patch), or of four, a vertex and a triangle or two edges. It has a number that says which
+features touch, the same step after step: whoever wants to begin with the forces of the last step finds them by it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def feature_ids(first: np.ndarray, second: np.ndarray, *, edges: bool = False) -
 def patch_ids(triangle: np.ndarray, slot: np.ndarray, body: np.ndarray, slots: int) -> np.ndarray:
     """(c,) int64, all negative: triangle and rigid body, and which of so many contacts that these may have."""
     first = slots * np.asarray(triangle, np.int64) + slot
-    return OF_PATCH | (first << BITS) | np.asarray(body, np.int64)
+    ids: np.ndarray = OF_PATCH | (first << BITS) | np.asarray(body, np.int64)
+    return ids
 
 
 @dataclass(eq=False)
@@ -125,7 +126,8 @@ class ContactList:
         """The pairs of vertices that contacts over four make neighbours, (p, 2)."""
         corners = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
         pairs = np.concatenate([self.vertices[:, pair] for pair in corners])
-        return pairs[pairs[:, 0] != pairs[:, 1]]  # a patch has its first vertex twice
+        different: np.ndarray = pairs[pairs[:, 0] != pairs[:, 1]]  # a patch has its first vertex twice
+        return different
 
 
 @dataclass(eq=False)

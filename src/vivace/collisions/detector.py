@@ -35,9 +35,7 @@ class Detector:
         self._guard = Guard(mesh, settings.thickness, masses) if touching and settings.guard else None
 
     @staticmethod
-    def _moving_search(
-        mesh: Mesh, settings: Collisions, masses: np.ndarray, apart: np.ndarray | None
-    ) -> MovingSearch:
+    def _moving_search(mesh: Mesh, settings: Collisions, masses: np.ndarray, apart: np.ndarray | None) -> MovingSearch:
         shapes = [body.shape for body in settings.bodies]
         friction = [settings.friction if b.soft_friction is None else b.soft_friction for b in settings.bodies]
         own = np.array([body.weight for body in settings.bodies])

@@ -1,4 +1,4 @@
-"""What meets colliders that move through a step, rigid bodies, free or on a path: vertices, and triangles by patches."""
+"""What meets colliders that move through a step, rigid bodies, free or on a path: vertices, and triangles."""
 
 from __future__ import annotations
 
@@ -181,10 +181,11 @@ class MovingSearch:
                 break
             corners, which = found.vertices[moved].ravel(), np.repeat(found.which[moved], 3)
             pushes = pushes.joined(Pushes(corners, which, np.repeat(n[moved], 3, axis=0), ways.reshape(-1, 3)))
-            # Triangles turn and slide as they are pushed: look again at where everything has come to.
+            # Triangles turn and slide as they are pushed: look again at where everything has come to. What is deep now
+            # and was not met on the way has been pushed there: it comes back by a little.
             last = self._after.rows()
             found = self._patches.find(x, x, last, last, self._bounds, threads, only=corners)
-            recovering = np.minimum(found.least_over(first) + recovery, 0.0)
+            recovering = np.minimum(np.minimum(found.least_over(first) + recovery, found.over + self.near), 0.0)
         return pushes
 
     def _limits(self, places: np.ndarray, which: np.ndarray, recovery: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,8 @@
 """Which triangles meet rigid bodies between their vertices; see `kernels.triangles`.
 
-A contact of a triangle is a plane over three vertices, with barycentric weights that add up to one. It is written as one
-over four, as contacts between surfaces are; the fourth vertex is the first one again and has no weight, which is how
-solvers know that z = Σ a_k x_k is a point, and not the way between two.
+A contact of a triangle is a plane over three vertices, with barycentric weights that add up to one. It is written as
+one over four, as contacts between surfaces are; the fourth vertex is the first one again and has no weight, which is
+how solvers know that z = Σ a_k x_k is a point, and not the way between two.
 """
 
 from __future__ import annotations

@@ -79,9 +79,7 @@ def _pierced(triangle, core, count, share):
     if down + height < through:
         through, corner, m = down + height, bottom, times(-1.0, m)
     c = row(core, corner)
-    _, share[0], share[1], share[2] = on_triangle(
-        minus(a, c), minus(row(triangle, 1), c), minus(row(triangle, 2), c)
-    )
+    _, share[0], share[1], share[2] = on_triangle(minus(a, c), minus(row(triangle, 1), c), minus(row(triangle, 2), c))
     return -through, m, corner
 
 
@@ -196,7 +194,8 @@ def _bound(fields, k, start, ways, core, count, radius):
 def search_triangles(
     begin, end, iteration, sizes: longs.span, shape: doubles.address, grid: floats.address, bounds: doubles,
     first: doubles.address, last: doubles.address, near: double, corners: doubles, corner_at: longs, radii: doubles,
-    small: doubles, triangles: ints, q: rows, s: rows, places: doubles, triangle_of: ints, collider: ints, slot: ints, counts: longs,
+    small: doubles, triangles: ints, q: rows, s: rows, places: doubles, triangle_of: ints, collider: ints, slot: ints,
+    counts: longs,
 ):  # fmt: skip
     """Contacts of triangles begin to end, block by block, from the front of each block's room; and how many there are.
 
@@ -243,14 +242,10 @@ def search_triangles(
                 reach = near + max(near, 0.5 * np.sqrt(longest))
                 if _bound(fields, k, start, ways, core, own, radius) > reach:
                     continue
-                met, away, n, corner = _meet(
-                    start, ways, triangle, core, own, radius, near, reach, simplex, share
-                )
+                met, away, n, corner = _meet(start, ways, triangle, core, own, radius, near, reach, simplex, share)
                 if not met:
                     continue
-                if away > 0.0 and _vertex_is_nearer(
-                    triangle, n, core, own, away, SLACK * near, simplex, point
-                ):
+                if away > 0.0 and _vertex_is_nearer(triangle, n, core, own, away, SLACK * near, simplex, point):
                     continue
                 _, top = farthest(core, own, n)
                 over = False

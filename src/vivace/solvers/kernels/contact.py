@@ -35,7 +35,10 @@ def begin_contacts(
     begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, motion: rows, q: rows,
     recovery: scalar,
 ):  # fmt: skip
-    """before = z at q, carried along by bodies that move; and gaps that are violated there already are lowered, to recover by so many metres a step."""
+    """before = z at q, carried along by bodies that move.
+
+    Gaps that are violated there already are lowered, to recover by so many metres a step.
+    """
     for c in range(begin, end):
         z, _ = separation(vertices, a, c, q)
         z = z + load4(motion, c)

@@ -224,9 +224,9 @@ class ContactStage:
         """The forces of the walls and patches that took part, now."""
         walls, count = self.walls, int(self.walls["used"][0])
         x = self._q[walls["vertices"][:count], :3].astype(np.float64)
-        rows = (walls[name][:count] for name in ("planes", "before", "weights"))
+        planes, before, weights = (walls[name][:count] for name in ("planes", "before", "weights"))
         friction = walls["friction"].reshape(-1, 2)[:count]
-        held = holding(self._keys[:count].copy(), x, *rows, friction, self._places[:count])
+        held = holding(self._keys[:count].copy(), x, planes, before, weights, friction, self._places[:count])
         return held.joined(self._patches.held_with(self._q))
 
     def is_deep(self) -> bool:
@@ -257,7 +257,7 @@ class ContactStage:
         """Keep what contacts hold their vertices with: the next step begins with it."""
         count = int(self._walls["used"][0]) if self.remembers else 0
         self._ended = None
-        if self.tells and self.remembers and self._near:  # empty only before the first step
+        if self.tells and self.remembers and self._near:
             near = self._near["vertices"]
             x = self._q[near, :3].astype(np.float64)
             self._ended = self._held_with(), (self._near_ids, near, x, x)

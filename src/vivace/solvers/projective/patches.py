@@ -1,7 +1,8 @@
 """Triangles that rigid bodies touch between their vertices, in the layout of projective dynamics.
 
-They are the last of a stage's contacts over four vertices (`contacts`). Unlike contacts between surfaces, and like those
-with walls, they have the stiffness that their body can bear, and remember their forces; the bodies are told of them.
+They are the last of a stage's contacts over four vertices (`contacts`). Unlike contacts between surfaces, and like
+those with walls, they have the stiffness that their body can bear, and remember their forces; the bodies are told of
+them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from ...backends.cpu.executor import Plan
 from ...collisions.contacts import ContactForces, ContactList
 from ...collisions.kernels.triangles import push_triangles
 from .kernels.contact import any_patch_behind, press_patches, remember_patches
-
 
 PASSES = 10  # over triangles that are pushed out of bodies when a solve has ended
 
@@ -110,7 +110,9 @@ class Patches:
     def is_deep(self, q: np.ndarray, deep: float) -> bool:
         """Whether one of their points is behind its plane by more than so many metres."""
         pairs, (first, last) = self._pairs, self._span
-        return bool(any_patch_behind(pairs["vertices"], pairs["a"], pairs["planes"], self._places, q, first, last, deep))
+        return bool(
+            any_patch_behind(pairs["vertices"], pairs["a"], pairs["planes"], self._places, q, first, last, deep)
+        )
 
     def remember(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What they hold with: keys, sorted, and forces (T, N)."""
@@ -127,9 +129,9 @@ class Patches:
         corners = pairs["vertices"].reshape(-1, 4)[first:last]
         a = pairs["a"].reshape(-1, 4)[first:last].astype(np.float64)
         z = np.einsum("ck,ckx->cx", a, q[corners, :3].astype(np.float64))
-        rows = (pairs[name][first:last] for name in ("planes", "before", "weights"))
+        planes, before, weights = (pairs[name][first:last] for name in ("planes", "before", "weights"))
         friction = pairs["friction"].reshape(-1, 2)[first:last]
-        return holding(self._keys.copy(), z, *rows, friction, self._places[first:last])
+        return holding(self._keys.copy(), z, planes, before, weights, friction, self._places[first:last])
 
 
 def no_forces() -> ContactForces:
