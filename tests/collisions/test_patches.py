@@ -10,7 +10,7 @@ from vivace.collisions import Box, Capsule, ConvexMesh, Plane, Sphere
 from vivace.collisions.contacts import feature_ids
 from vivace.collisions.kernels.triangles import SLACK
 from vivace.collisions.moving import MovingSearch, Poses
-from vivace.collisions.patches import NEAR, core
+from vivace.collisions.patches import NEAR, ROUND, core, inscribed
 
 THICKNESS = 0.1
 KEPT = NEAR * THICKNESS
@@ -78,7 +78,9 @@ def test_the_nearest_points_of_triangles(name):
     assert (best[outside] < sampled[outside] + slack + 1e-6).all()
     assert (best[outside] > (sampled - unsure)[outside]).all()
     assert (best[outside] < 2 * KEPT + 1e-6).all()
-    must = (sampled < KEPT) & (corners > sampled + SLACK * KEPT + 1e-6)
+    round_ = max(core(shape)[1], ROUND * inscribed(shape))
+    large = longest**2 / 3 > (round_ + THICKNESS) ** 2 - (round_ + KEPT) ** 2
+    must = large & (sampled < KEPT) & (corners > sampled + SLACK * KEPT + 1e-6)
     assert np.count_nonzero(must) > 30
     assert found[must].all()
     # planes are tangents: z is over them by how far it is from the body, but for what it has to keep
@@ -220,6 +222,13 @@ def test_nothing_is_left_inside(name):
     deepest = shape.distance(ends.reshape(-1, 3)).reshape(len(triangles), -1).min(axis=1)
     assert np.count_nonzero(moved.any(axis=1)) > 30
     assert (deepest[5:] > 0).mean() > 0.95  # a triangle that turns around an edge of the body may touch it again
+
+
+def test_the_ball_inside_a_body():
+    box = SHAPES["box"]
+    assert inscribed(box) == pytest.approx(0.05)
+    assert inscribed(ConvexMesh(core(box)[0])) == pytest.approx(0.05)
+    assert inscribed(SHAPES["capsule"]) == pytest.approx(0.05)
 
 
 @pytest.mark.slow

@@ -191,7 +191,7 @@ def test_a_heavy_ball_does_not_fall_through_a_cloth_that_it_stretches():
         sim.step()
         longest = max(longest, np.linalg.norm(np.diff(sim.positions[edges], axis=1), axis=2).max())
         assert sim.bodies.positions[0, 1] > sim.positions[:, 1].min()
-        assert nearest(sim) > -0.01
+        assert nearest(sim) > -0.02  # a third of its radius, in steps of 1/60 s
     assert longest > 2 * EDGE
 
 

@@ -160,13 +160,14 @@ class MovingSearch:
         """Push what would end inside a collider back to where it met it; what was pushed how far.
 
         What was inside already when the step began gets out by `recovery` (m) at most. First vertices, then triangles;
-        if some of these have moved, vertices again.
+        if some of these have moved, their vertices again.
         """
         pushes = self._keep_vertices_out(q, x, held, recovery, threads)
         more = self._keep_triangles_out(q, x, held, recovery, threads)
         if not len(more.vertices):
             return pushes
-        return pushes.joined(more).joined(self._keep_vertices_out(q, x, held, recovery, threads))
+        again = self._keep_vertices_out(q, x, held, recovery, threads, only=np.unique(more.vertices))
+        return pushes.joined(more).joined(again)
 
     def _keep_triangles_out(
         self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float, threads: int
@@ -182,10 +183,13 @@ class MovingSearch:
             corners, which = found.vertices[moved].ravel(), np.repeat(found.which[moved], 3)
             pushes = pushes.joined(Pushes(corners, which, np.repeat(n[moved], 3, axis=0), ways.reshape(-1, 3)))
             # Triangles turn and slide as they are pushed: look again at where everything has come to. What is deep now
-            # and was not met on the way has been pushed there: it comes back by a little.
+            # and was not met on the way has been pushed there, and what has been pierced may be at either side: they
+            # are moved by a little.
             last = self._after.rows()
             found = self._patches.find(x, x, last, last, self._bounds, threads, only=corners)
-            recovering = np.minimum(np.minimum(found.least_over(first) + recovery, found.over + self.near), 0.0)
+            before, over = found.least_over(first), found.over
+            sure = np.isfinite(before) & ~self._patches.pierced(found)
+            recovering = np.minimum(np.where(sure, before + recovery, over + self.near), 0.0)
         return pushes
 
     def _limits(self, places: np.ndarray, which: np.ndarray, recovery: float) -> tuple[np.ndarray, np.ndarray]:
@@ -197,9 +201,15 @@ class MovingSearch:
         return n, gaps
 
     def _keep_vertices_out(
-        self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float, threads: int
+        self,
+        q: np.ndarray,
+        x: np.ndarray,
+        held: np.ndarray,
+        recovery: float,
+        threads: int,
+        only: np.ndarray | None = None,
     ) -> Pushes:
-        listed, places = self._search(q, x, threads)
+        listed, places = self._search(q, x, threads, only)
         which = listed.second - self._first_id
         n, gaps = self._limits(places, which, recovery)
         vertices, pushed, ways = listed.vertices[:, 0], [], []
@@ -212,8 +222,14 @@ class MovingSearch:
                 ways.append(depth * n[c])
         return Pushes(vertices[pushed], which[pushed], n[pushed], np.array(ways).reshape(-1, 3))
 
-    def _search(self, q: np.ndarray, s: np.ndarray, threads: int) -> tuple[ContactList, np.ndarray]:
-        """Contacts without planes, sorted, and what the kernel tells of them: normal, offset, first place."""
+    def _search(
+        self, q: np.ndarray, s: np.ndarray, threads: int, only: np.ndarray | None = None
+    ) -> tuple[ContactList, np.ndarray]:
+        """Contacts without planes, sorted, and what the kernel tells of them: normal, offset, first place.
+
+        `only`: vertices (m,) that are looked at.
+        """
+        q, s = (q, s) if only is None else (np.ascontiguousarray(q[only]), np.ascontiguousarray(s[only]))
         blocks = -(-len(q) // BLOCK)
         while True:
             cells = blocks * self._room
@@ -229,6 +245,7 @@ class MovingSearch:
                 break
             self._room = 2 * int(counts.max())
         used = np.flatnonzero(np.arange(self._room) < counts[:, None])
+        vertex = vertex if only is None else _looked_up(only, vertex, used)
         ids = feature_ids(vertex[used], which[used] + self._first_id)
         if len(self._apart):
             touching = ~np.isin(ids, self._apart)
@@ -239,6 +256,13 @@ class MovingSearch:
         none = np.zeros((len(used), 4), np.float32)
         listed = ContactList(vertices, np.ones((len(used), 1), np.float32), none, friction, ids[order])
         return listed, places.reshape(-1, kernels.PLACE)[used]
+
+
+def _looked_up(numbers: np.ndarray, vertex: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """`vertex` with the numbers that some of its entries stand for."""
+    out = vertex.copy()
+    out[used] = numbers[vertex[used]]
+    return out
 
 
 def _shares(masses: np.ndarray, touched: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from .kernels import triangles as kernels
 NEAR = 0.25  # of the thickness: what triangles keep; bodies that vertices carry, at the whole of it, do not notice them
 EDGE = 1e-9  # weight below which a corner has none: the point is on the edge between the other two
 PASSES = 20  # over triangles that are pushed out of bodies
+ROUND = 0.5  # of the radius of the ball inside a body: how round it counts as for small triangles
 THIN = 1e-9  # of the rounding: a core that is no thicker is flat
 
 
@@ -49,11 +50,11 @@ class Found:
         return np.asarray(np.einsum("ci,ci->c", self.places[:, :3], self.places[:, 4:]) - self.places[:, 3])
 
     def least_over(self, other: Found) -> np.ndarray:
-        """(c,) the least of that of the same triangles and bodies in another list; 0 at most, and for others."""
+        """(c,) the least of that of the same triangles and bodies in another list; inf for those that it has not."""
         pairs = np.concatenate([np.column_stack([f.triangles, f.which]) for f in (other, self)])
         _, number = np.unique(pairs, axis=0, return_inverse=True)
         number = number.ravel()
-        least = np.zeros(number.max(initial=-1) + 1)
+        least = np.full(number.max(initial=-1) + 1, np.inf)
         np.minimum.at(least, number[: len(other)], other.over)
         return least[number[len(other) :]]
 
@@ -92,13 +93,15 @@ class PatchSearch:
         cores = [core(collider) for collider in colliders]
         radii = np.array([radius for _, radius in cores])
         sizes, shape, samples = encoded
-        # A core is convex. With its corners at the thickness, a triangle with a spread c comes no nearer than to
-        # √((r + thickness)² - c²) of it: small ones need no contacts of their own.
+        # With its corners at the thickness, a triangle with a spread c comes no nearer than to √((r + thickness)² - c²)
+        # of a core that is r inside the body: small ones need no contacts of their own. Sharp corners count as if they
+        # were round: between vertices that are close together they come through by a little, and nothing else does.
+        round_ = np.array([max(r, ROUND * inscribed(c)) for r, c in zip(radii, colliders, strict=True)])
         self._arrays = {
             "sizes": sizes, "shape": shape, "grid": samples, "near": np.array([self.near]),
             "corners": np.concatenate([np.zeros((0, 3)), *(corners for corners, _ in cores)]).ravel(),
             "corner_at": np.concatenate([[0], np.cumsum([len(corners) for corners, _ in cores])]).astype(np.int64),
-            "radii": radii, "small": (radii + thickness) ** 2 - (radii + self.near) ** 2,
+            "radii": radii, "small": (round_ + thickness) ** 2 - (round_ + self.near) ** 2,
         }  # fmt: skip
         self._room = kernels.BLOCK
 
@@ -170,6 +173,10 @@ class PatchSearch:
         parts = (found.triangles, found.vertices, found.weights, found.which, found.places, found.ids)
         return Found(*(np.ascontiguousarray(part[order]) for part in parts))
 
+    def pierced(self, found: Found) -> np.ndarray:
+        """(c,) whether the core of the body was through the triangle when the step began."""
+        return np.asarray(found.over < -(1 - 1e-3) * self.near - self._arrays["radii"][found.which])
+
     @staticmethod
     def push(
         found: Found, normals: np.ndarray, gaps: np.ndarray, x: np.ndarray, inverse: np.ndarray
@@ -192,3 +199,15 @@ def core(collider: Collider) -> tuple[np.ndarray, float]:
     signs = [(-1.0, 1.0) if side > THIN * radius else (0.0,) for side in half]
     corners = np.array(list(product(*signs))) * half
     return corners @ rotation.T + centre, radius
+
+
+def inscribed(collider: Collider) -> float:
+    """The radius of a ball inside a body, around its centre (m); 0 for a plane."""
+    if isinstance(collider, Plane):
+        return 0.0
+    if isinstance(collider, ConvexMesh):
+        corners = (collider.corners[face] for face in collider.faces)
+        planes = [(face[0], np.cross(face[1:-1] - face[0], face[2:] - face[0]).sum(axis=0)) for face in corners]
+        return float(min(point @ normal / np.linalg.norm(normal) for point, normal in planes))
+    shape = collider.encoded.shape
+    return float(shape[12:15].min() + shape[15])
