@@ -162,13 +162,15 @@ def _write(places, c, n, offset, start, share):
 
 
 @function
-def _spread(start, ways):
-    """A third of the square of the longest edge, at both ends of the way: no point is further from all corners."""
+def _spread(triangles, i, x):
+    """A third of the square of the longest edge: no point is further from all corners."""
     longest = 0.0
     for k in range(3):
-        edge = minus(row(start, k), row(start, (k + 1) % 3))
-        end = plus(edge, minus(row(ways, k), row(ways, (k + 1) % 3)))
-        longest = max(longest, max(dot(edge, edge), dot(end, end)))
+        v, w, square = triangles[3 * i + k], triangles[3 * i + (k + 1) % 3], 0.0
+        for axis in range(3):
+            edge = np.float64(x[w, axis]) - np.float64(x[v, axis])
+            square += edge * edge
+        longest = max(longest, square)
     return longest / 3.0
 
 
@@ -229,6 +231,7 @@ def search_triangles(
                 apart = (boxes[o, 0] > at(bounds, b + 3)) | (boxes[o, 3] < at(bounds, b))
                 apart |= (boxes[o, 1] > at(bounds, b + 4)) | (boxes[o, 4] < at(bounds, b + 1))
                 apart |= (boxes[o, 2] > at(bounds, b + 5)) | (boxes[o, 5] < at(bounds, b + 2))
+                apart |= boxes[o, 6] <= small[k]
                 if apart:
                     continue
                 longest = 0.0
@@ -237,8 +240,6 @@ def search_triangles(
                     put(start, c, brought(first, POSE * k, q[v, 0], q[v, 1], q[v, 2]))
                     put(ways, c, minus(brought(last, POSE * k, s[v, 0], s[v, 1], s[v, 2]), row(start, c)))
                     longest = max(longest, dot(row(ways, c), row(ways, c)))
-                if _spread(start, ways) <= small[k]:
-                    continue
                 reach = near + max(near, 0.5 * np.sqrt(longest))
                 if _bound(fields, k, start, ways, core, own, radius) > reach:
                     continue
@@ -271,7 +272,7 @@ def search_triangles(
 
 @function
 def _boxes_of(triangles, front, stop, q, s, near, boxes):
-    """Boxes around the ways of some triangles, with their reach around them; returns the box around all."""
+    """Boxes around the ways of some triangles, with their reach, and spreads; returns the box around all."""
     low_x = low_y = low_z = np.inf
     high_x = high_y = high_z = -np.inf
     for i in range(front, stop):
@@ -287,6 +288,7 @@ def _boxes_of(triangles, front, stop, q, s, near, boxes):
                 square += (y - x) * (y - x)
             longest = max(longest, square)
         far = near + max(near, 0.5 * np.sqrt(longest))
+        boxes[o, 6] = max(_spread(triangles, i, q), _spread(triangles, i, s))
         for axis in range(3):
             boxes[o, axis] -= far
             boxes[o, axis + 3] += far
