@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import vivace as vv
 from vivace.collisions import Box, Plane, Sampled, Sphere
@@ -138,6 +139,127 @@ def test_light_and_heavy_bodies_stay_finite_in_long_steps(mass):
     for _ in range(40):
         assert sim.step().finite
         assert np.abs(sim.bodies.velocities).max() < 20.0
+
+
+# --- triangles against bodies ---------------------------------------------------------------------------------------
+
+EDGE = 0.12  # m: of a coarse cloth
+
+
+def net(body: vv.Body, iterations: int, substeps: int, *, held=True, threads=None, solver="auto") -> vv.Simulation:
+    """A body over a cloth of 6 x 6 vertices."""
+    model = sheet(6, 5 * EDGE, (0.0, -9.81, 0.0) if held else (0.0, 0.0, 0.0))
+    model = (model.pin("corners") if held else model).collide([body], thickness=THICKNESS, itself=False)
+    budget = vv.Budget(iterations=iterations)
+    return vv.Simulation(model, time_step=1 / 60, substeps=substeps, budget=budget, threads=threads, solver=solver)
+
+
+def nearest(sim: vv.Simulation) -> float:
+    """How far the cloth is from the body, by its distance at points all over the triangles, in m."""
+    i, j = np.meshgrid(np.arange(13), np.arange(13), indexing="ij")
+    weights = np.stack([12 - i - j, i, j], axis=-1)[i + j <= 12] / 12
+    turned = Rotation.from_quat(np.roll(sim.bodies.orientations[0], -1)).as_matrix()
+    made = sim.bodies.shapes[0]
+    points = np.einsum("gk,tkx->tgx", weights, sim.positions[sim.model.mesh.triangles]).reshape(-1, 3)
+    seen = (points - sim.bodies.positions[0]) @ turned
+    if isinstance(made, Box):
+        return float(Box((0, 0, 0), made.half).distance(seen).min())
+    return float(Sphere((0, 0, 0), made.radius).distance(seen).min())
+
+
+@pytest.mark.slow
+def test_a_ball_smaller_than_an_edge_is_caught_and_carried():
+    """From half a metre between the vertices of the cloth; when it has come down, by its weight."""
+    ball = vv.Body(Sphere((0.02, 0.5, 0.01), EDGE / 3), mass=0.05)
+    sim, shares = net(ball, 32, 2), []
+    for frame in range(110):
+        sim.step()
+        assert sim.bodies.positions[0, 1] > -0.1
+        assert nearest(sim) > -1e-4
+        if frame >= 80:
+            shares.append(-sim.solver.contact_forces().forces[:, 1].sum() / (0.05 * 9.81))
+    assert np.mean(shares) == pytest.approx(1.0, abs=0.03)
+    assert np.abs(sim.bodies.velocities[0, 1]) < 0.1
+
+
+@pytest.mark.slow
+def test_a_heavy_ball_does_not_fall_through_a_cloth_that_it_stretches():
+    """20 kg on 70 g for two seconds: edges become more than twice as long, and vertices alone would let it through."""
+    sim, longest = net(vv.Body(Sphere((0.03, 0.1, 0.01), 0.06), mass=20.0), 16, 1), 0.0
+    edges = sim.model.mesh.edges
+    for _ in range(120):
+        sim.step()
+        longest = max(longest, np.linalg.norm(np.diff(sim.positions[edges], axis=1), axis=2).max())
+        assert sim.bodies.positions[0, 1] > sim.positions[:, 1].min()
+        assert nearest(sim) > -0.02  # a third of its radius, in steps of 1/60 s
+    assert longest > 2 * EDGE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", [(0.6155, 0.0, np.pi / 4), (0.0, 0.3, np.pi / 4)])
+def test_corners_and_edges_of_a_box_are_carried(turn):
+    """A small box falls on a corner, or on an edge, and comes to lie."""
+    rotate = Rotation.from_euler("xyz", turn).as_matrix()
+    sim = net(vv.Body(Box((0.02, 0.15, 0.01), (0.03, 0.03, 0.03), rotate=rotate), mass=0.1), 32, 2)
+    for _ in range(60):
+        sim.step()
+        assert nearest(sim) > -0.003
+    assert -0.1 < sim.bodies.positions[0, 1] < 0.0
+
+
+def small_hit(threads: int | None = None, iterations: int = 64) -> vv.Simulation:
+    """A small ball that flies between the vertices of a cloth that nothing holds, without gravity."""
+    ball = vv.Body(Sphere((0.03, 0.07, 0.01), EDGE / 3), mass=0.1, velocity=(0.0, -3.0, 0.0))
+    return net(ball, iterations, 2, held=False, threads=threads)
+
+
+@pytest.mark.slow
+def test_momentum_goes_from_a_small_ball_to_the_cloth():
+    sim = small_hit()
+    before = momentum(sim)
+    for _ in range(10):
+        sim.step()
+    assert sim.bodies.velocities[0, 1] > -2.4
+    assert sim.velocities[:, 1].mean() < -1.0
+    assert momentum(sim) == pytest.approx(before, abs=0.01 * 0.3)
+
+
+@pytest.mark.slow
+def test_small_balls_have_the_same_bits_again_from_a_state_and_with_other_threads(tmp_path):
+    sim, other = small_hit(1, 16), small_hit(2, 16)
+    for _ in range(3):
+        report, _ = sim.step(), other.step()
+    assert report.contacts
+    assert (sim.positions == other.positions).all()
+    path = sim.state.save(tmp_path / "state.npz")
+    again = small_hit(iterations=16)
+    again.state = vv.State.load(path)
+    for _ in range(3):
+        sim.step(), again.step()
+    assert (sim.positions == again.positions).all()
+    assert (sim.bodies.orientations == again.bodies.orientations).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["multigrid", "lbfgs(multigrid)", "newton-multigrid"])
+def test_all_solvers_that_push_bodies_carry_a_small_ball(solver):
+    sim = net(vv.Body(Sphere((0.02, 0.06, 0.01), EDGE / 3), mass=0.05), 32, 2, solver=solver)
+    for _ in range(30):
+        sim.step()
+        assert nearest(sim) > -1e-3
+    assert sim.bodies.positions[0, 1] > -0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["vivace", "pbd", "pbd-coloured", "pbd-jacobi", "pbd-vivace", "lattice(multigrid)"])
+def test_any_solver_follows_a_small_ball_on_a_path(solver):
+    """It comes up between vertices, and takes the cloth along."""
+    ball = vv.Body(Sphere((0.02, -0.05, 0.01), EDGE / 3), path=lambda t: (np.array([0, 0.4 * t, 0]), np.zeros(3)))
+    sim = net(ball, 16, 2, solver=solver)
+    for _ in range(15):
+        sim.step()
+        assert nearest(sim) > -1e-3
+    assert sim.positions[:, 1].max() > 0.02
 
 
 def test_what_does_not_go_together_is_refused():

@@ -1,8 +1,8 @@
 """The contacts of one step, as all solvers take them.
 
-A contact is a plane over some vertices, n · Σ a_k x_k >= gap: of one vertex and a collider or rigid body, or of four, a
-vertex and a triangle or two edges. It has a number that says which features touch, the same step after step:
-whoever wants to begin with the forces of the last step finds them by it.
+A contact is a plane over some vertices, n · Σ a_k x_k >= gap: of one vertex and a collider or rigid body, of three, a
+triangle and a rigid body (a patch), or of four, a vertex and a triangle or two edges. It has a number that says which
+features touch, the same step after step: whoever wants to begin with the forces of the last step finds them by it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,20 @@ import numpy as np
 BITS = 31  # of the number of a feature; of two in an id, and one for which kind they are
 PARTS = ("vertices", "coefficients", "planes", "friction", "ids")  # that every list has
 OF_EDGES = np.int64(1) << 62
+OF_PATCH = np.int64(-(2**63))
 
 
 def feature_ids(first: np.ndarray, second: np.ndarray, *, edges: bool = False) -> np.ndarray:
     """(c,) int64: vertex and collider, vertex and triangle, or edge and edge."""
     own = (np.asarray(first, np.int64) << BITS) | np.asarray(second, np.int64)
     return own | OF_EDGES if edges else own
+
+
+def patch_ids(triangle: np.ndarray, slot: np.ndarray, body: np.ndarray, slots: int) -> np.ndarray:
+    """(c,) int64, all negative: triangle and rigid body, and which of so many contacts that these may have."""
+    first = slots * np.asarray(triangle, np.int64) + slot
+    ids: np.ndarray = OF_PATCH | (first << BITS) | np.asarray(body, np.int64)
+    return ids
 
 
 @dataclass(eq=False)
@@ -85,13 +93,19 @@ class ContactList:
 
     def joined(self, other: ContactList) -> ContactList:
         """These and others, sorted by the vertex and then by what it touches."""
+        if not (len(self) and len(other)):
+            return self.followed_by(other)
+        both = self.followed_by(other)
+        return both.ordered(np.argsort(both.ids, kind="stable"))
+
+    def followed_by(self, other: ContactList) -> ContactList:
+        """These, and then others."""
         if not len(other):
             return self
         if not len(self):
             return other
         parts = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in (*PARTS, "motions", "shares")]
-        both = ContactList(*parts)
-        return both.ordered(np.argsort(both.ids, kind="stable"))
+        return ContactList(*parts)
 
     def places_in(self, ids: np.ndarray) -> np.ndarray:
         """Where each contact stood in the list with these ids, -1 for those that are new."""
@@ -109,9 +123,11 @@ class ContactList:
 
     @property
     def couples(self) -> np.ndarray:
-        """The pairs of vertices that contacts over four make neighbours, (6 c, 2)."""
+        """The pairs of vertices that contacts over four make neighbours, (p, 2)."""
         corners = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-        return np.concatenate([self.vertices[:, pair] for pair in corners])
+        pairs = np.concatenate([self.vertices[:, pair] for pair in corners])
+        different: np.ndarray = pairs[pairs[:, 0] != pairs[:, 1]]  # a patch has its first vertex twice
+        return different
 
 
 @dataclass(eq=False)
@@ -122,14 +138,26 @@ class Contacts:
         colliders: vertices against colliders and rigid bodies, sorted by vertex and then by collider.
         surfaces: surfaces against surfaces, over four vertices.
         recovery: how fast gaps that were violated already are restored (m a step).
+        patches: triangles against rigid bodies, over three vertices and the first of them again, see `patches`.
     """
 
     colliders: ContactList = field(default_factory=lambda: ContactList.none(1))
     surfaces: ContactList = field(default_factory=lambda: ContactList.none(4))
     recovery: float = 0.001
+    patches: ContactList = field(default_factory=lambda: ContactList.none(4))
 
     def __len__(self) -> int:
-        return len(self.colliders) + len(self.surfaces)
+        return len(self.colliders) + len(self.surfaces) + len(self.patches)
+
+    @property
+    def touched(self) -> np.ndarray:
+        """Numbers of the colliders and rigid bodies that vertices and triangles touch, with repetitions."""
+        return np.concatenate([self.colliders.second, self.patches.second])
+
+    @cached_property
+    def over_four(self) -> ContactList:
+        """Surfaces against surfaces, and then patches: all that solvers may treat alike."""
+        return self.surfaces.followed_by(self.patches)
 
 
 @dataclass(eq=False)
@@ -138,7 +166,7 @@ class ContactForces:
 
     Attributes:
         ids: (c,) int64, see `feature_ids`.
-        points: (c, 3) where the vertices are, in m.
+        points: (c, 3) where the vertices are, or the points of patches, in m.
         normals: (c, 3) of the contacts.
         forces: (c, 3) on the vertices, in N.
         renewed: (c, 3) what these become in another solve, if neither side moves: what is still too close is held with

@@ -27,7 +27,7 @@ class Detector:
         self._colliders = (
             ColliderSearch(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
         )
-        self.moving = self._moving_search(settings, masses, apart) if settings.bodies else None
+        self.moving = self._moving_search(mesh, settings, masses, apart) if settings.bodies else None
         self.pushes: Pushes | None = None  # what the last guard had to get out of rigid bodies
         touching = settings.itself and len(mesh.triangles) > 0
         self._surfaces = Surfaces(mesh.vertices, mesh.triangles, settings.thickness) if touching else None
@@ -35,11 +35,13 @@ class Detector:
         self._guard = Guard(mesh, settings.thickness, masses) if touching and settings.guard else None
 
     @staticmethod
-    def _moving_search(settings: Collisions, masses: np.ndarray, apart: np.ndarray | None) -> MovingSearch:
+    def _moving_search(mesh: Mesh, settings: Collisions, masses: np.ndarray, apart: np.ndarray | None) -> MovingSearch:
         shapes = [body.shape for body in settings.bodies]
         friction = [settings.friction if b.soft_friction is None else b.soft_friction for b in settings.bodies]
         own = np.array([body.weight for body in settings.bodies])
-        return MovingSearch(shapes, np.array(friction), settings.thickness, len(settings.colliders), own, masses, apart)
+        return MovingSearch(
+            shapes, np.array(friction), settings.thickness, len(settings.colliders), own, masses, apart, mesh.triangles
+        )
 
     def place(self, before: Poses, after: Poses) -> None:
         """Where rigid bodies are when the step begins, and where they will probably be when it ends."""
@@ -48,7 +50,7 @@ class Detector:
 
     def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
         """Contacts of vertices that go from q to s (n, 4)."""
-        colliders, surfaces = NONE.colliders, NONE.surfaces
+        colliders, surfaces, patches = NONE.colliders, NONE.surfaces, NONE.patches
         if not (np.isfinite(q).all() and np.isfinite(s).all()):  # lost already; the report says so
             return Contacts()
         if self._colliders is not None:
@@ -56,17 +58,17 @@ class Detector:
         self._still, self._met = colliders, NONE.colliders
         if self.moving is not None:
             self._met = self.moving.find(q, s, threads)
-            colliders = colliders.joined(self._met)
+            colliders, patches = colliders.joined(self._met), self.moving.patches
         if self._surfaces is not None:
             surfaces = self._surfaces.find(q, s, threads)
             surfaces.friction = np.tile(np.array(self.settings.friction, np.float32), (len(surfaces), 1))
-        return Contacts(colliders, surfaces, RECOVERY * self.settings.thickness)
+        return Contacts(colliders, surfaces, RECOVERY * self.settings.thickness, patches)
 
     def follow(self, contacts: Contacts, after: Poses) -> Contacts:
         """The contacts of the last search, with rigid bodies that end the step elsewhere than was thought."""
         assert self.moving is not None
         self._met = self.moving.follow(self._met, after)
-        return replace(contacts, colliders=self._still.joined(self._met))
+        return replace(contacts, colliders=self._still.joined(self._met), patches=self.moving.patches)
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
         """See to it that nothing passes through a surface on the way from q to x, which is changed where it would."""

@@ -17,7 +17,7 @@ from .scene import SCENES, Scene
 from .thickness import sheet_thickness
 
 SWAY = 0.25  # m that the moving box goes to each side
-LEAST_SIZE = 3  # edges of the cloth: smaller bodies would slip between its vertices
+LEAST_SIZE = 3  # edges of the cloth: vertices carry such bodies, and triangles have little to do
 
 
 @SCENES.register("cloth-on-moving-box")

@@ -204,7 +204,7 @@ class Motion:
 
     def hold_back(self, contacts: Contacts) -> None:
         """The adaptive guess; but what touches is pressed on a little, or there would be no friction."""
-        touching = contacts.colliders.vertices, contacts.surfaces.vertices
+        touching = contacts.colliders.vertices, contacts.over_four.vertices
         for vertices in touching:
             self._pressed[vertices] = PRESSED
         self._holding_back.run()

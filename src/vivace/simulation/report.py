@@ -131,7 +131,7 @@ class Report:
     @property
     def touching(self) -> np.ndarray:
         """The vertices that the collide stage found in contact."""
-        return np.unique(np.concatenate([self._contacts.colliders.corners, self._contacts.surfaces.corners]))
+        return np.unique(np.concatenate([self._contacts.colliders.corners, self._contacts.over_four.corners]))
 
     def forces(self) -> np.ndarray:
         """|∇ε| at each vertex (N): what this step has left unsolved there."""

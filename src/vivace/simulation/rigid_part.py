@@ -25,6 +25,7 @@ import numpy as np
 from ..collisions.colliders import Collider
 from ..collisions.contacts import ContactForces
 from ..collisions.moving import Poses, Pushes
+from ..collisions.patches import NEAR
 from ..collisions.settings import Collisions
 from ..errors import InputError
 from ..model import Model
@@ -58,7 +59,7 @@ class RigidPart:
                     f"rigid bodies cannot touch a {type(collider).__name__}; the hull of its mesh is ConvexMesh(mesh)"
                 ) from None
         still = [Body(collider, fixed=True) for collider in settings.colliders]
-        self.first, self._thickness = len(still), settings.thickness
+        self.first, self._thickness, self._near = len(still), settings.thickness, NEAR * settings.thickness
         self.rigid = RigidSimulation([*still, *settings.bodies], gravity=gravity.tolist(), substeps=1, threads=threads)
         bodies = self.rigid.bodies
         made = mass_properties(bodies.shapes)
@@ -224,7 +225,7 @@ class RigidPart:
         which = which[mine]
         centres = bodies.positions[which] + self._begun.h * self._shown[which, :3]
         normals = of.normals[mine]
-        arms = of.points[mine] - self._thickness * normals - centres
+        arms = of.points[mine] - np.where(of.ids[mine] < 0, self._near, self._thickness)[:, None] * normals - centres
         add_springs(which, arms, normals, -forces[mine], stiffness[mine], of.grip[mine], total, self._springs)
         return True
 

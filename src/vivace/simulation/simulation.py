@@ -208,7 +208,7 @@ class Simulation(Controls):
     ) -> tuple[Contacts, Outcome, dict[str, int]]:
         """The solver's rounds; in turns with rigid bodies, if some may have to give way."""
         motion, solver, start, at = self._motion, self.solver, self._motion.start, self._motion.s
-        pushed = self.bodies is not None and self.bodies.may_give_way(contacts.colliders.second)
+        pushed = self.bodies is not None and self.bodies.may_give_way(contacts.touched)
         turns, began = self._turns(budget) if pushed else 1, time.perf_counter_ns()
         outcomes: list[Outcome] = []
         spent: list[dict[str, int]] = []

@@ -21,7 +21,7 @@ PLACE = 7  # of a contact: normal, offset and where the vertex was when the step
 
 
 @compiled
-def _brought(poses, o, x, y, z):
+def brought(poses, o, x, y, z):
     """A point of the world as a collider sees it."""
     return (
         double_at(poses, o) * x + double_at(poses, o + 1) * y + double_at(poses, o + 2) * z + double_at(poses, o + 9),
@@ -81,8 +81,8 @@ def search_moving(
                 )
                 if apart:
                     continue
-                x, y, z = _brought(first, POSE * k, q[i, 0], q[i, 1], q[i, 2])
-                ex, ey, ez = _brought(last, POSE * k, s[i, 0], s[i, 1], s[i, 2])
+                x, y, z = brought(first, POSE * k, q[i, 0], q[i, 1], q[i, 2])
+                ex, ey, ez = brought(last, POSE * k, s[i, 0], s[i, 1], s[i, 2])
                 ux, uy, uz = ex - x, ey - y, ez - z
                 length = np.sqrt(ux * ux + uy * uy + uz * uz)
                 reach = thickness + max(thickness, 0.5 * length)

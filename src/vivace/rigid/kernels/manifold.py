@@ -18,7 +18,7 @@ import numpy as np
 
 from ...backends.cpu.compiling import function
 from ...backends.cpu.vectors import cross, dot, times
-from .closest import farthest, minus, row
+from ...collisions.kernels.closest import farthest, minus, row
 
 STEEP = 0.1  # cosine between a face and the normal, or sine for a line: what is steeper is not seen along it
 OWN_CORNER, OTHER_CORNER, CROSSING, NEAREST = 0, 1, 2, 3  # kinds of features that touch

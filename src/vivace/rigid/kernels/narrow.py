@@ -15,7 +15,7 @@ import numpy as np
 from ...backends.cpu.arguments import doubles, ints, longs, phase_kernel
 from ...backends.cpu.compiling import function
 from ...backends.cpu.vectors import dot, plus, times
-from .closest import minus, put, row, shortest
+from ...collisions.kernels.closest import minus, put, row, shortest
 from .manifold import (
     CANDIDATE,
     LESS,

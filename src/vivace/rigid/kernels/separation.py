@@ -12,7 +12,7 @@ import numpy as np
 
 from ...backends.cpu.compiling import function
 from ...backends.cpu.vectors import cross, dot, plus, times
-from .closest import farthest, minus, put, row
+from ...collisions.kernels.closest import farthest, minus, put, row
 
 PARALLEL = 1e-6  # sine of the angle between edges: below, faces say it better
 STAY = 1e-5  # of the size: an axis that is better by less is not preferred to one that was tried before

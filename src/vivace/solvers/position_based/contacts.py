@@ -42,14 +42,14 @@ class ContactPasses:
 
         self.pairs = {**arrays(pairs, (4 if corners else 1) * len(pairs)), "a": pairs.coefficients}
         self.walls = {**arrays(walls, len(walls)), "starts": walls.starts}
-        motion = np.zeros((len(walls), 4), np.float32)
-        motion[:, :3] = walls.motions
         began = {"q": previous, "recovery": recovery}
         begin = []
-        carried = {**self.walls, "motion": motion}
-        for kernel, listed, items in ((begin_contacts, self.pairs, len(pairs)), (begin_walls, carried, len(walls))):
-            if items:
-                begin.append(kernel.over(0, items, **{**kernel.select(listed), **began}))
+        kinds = (begin_contacts, self.pairs, pairs), (begin_walls, self.walls, walls)
+        for kernel, table, listed in kinds:
+            if len(listed):
+                motion = np.zeros((len(listed), 4), np.float32)
+                motion[:, :3] = listed.motions
+                begin.append(kernel.over(0, len(listed), **{**kernel.select({**table, "motion": motion}), **began}))
         if begin:
             Plan(begin, threads).run()
 

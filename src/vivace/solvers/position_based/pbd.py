@@ -43,7 +43,7 @@ class Pbd(PositionalSolver):
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
         """The same, then one contact after the other, then colliders."""
-        touching = ContactPasses(contacts, contacts.surfaces, previous, self.q, self.threads)
-        everything = np.array([0, len(contacts.surfaces)])
+        touching = ContactPasses(contacts, contacts.over_four, previous, self.q, self.threads)
+        everything = np.array([0, len(contacts.over_four)])
         self.contact_phases = [*touching.in_place(everything, serial=True), *touching.against_walls()]
         return [*self._phases, *self.contact_phases]

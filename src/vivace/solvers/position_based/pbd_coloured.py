@@ -126,12 +126,12 @@ class PbdColoured(PositionalSolver):
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
         """The same with the contacts, which are coloured for each step and share the colours where these are common."""
-        colours = self._contact_colours.colour(contacts.surfaces.vertices)
+        colours = self._contact_colours.colour(contacts.over_four.vertices)
         sizes = np.bincount(colours)
         self._contact_count = len(sizes) if self.together else int(np.count_nonzero(sizes))
         if not self.together:
             return self._apart(contacts, previous, colours, sizes)
-        pairs = contacts.surfaces.ordered(np.argsort(colours.astype(np.uint16), kind="stable"))
+        pairs = contacts.over_four.ordered(np.argsort(colours.astype(np.uint16), kind="stable"))
         touching = ContactPasses(contacts, pairs, previous, self.q, self.threads)
         passes = touching.in_place(np.concatenate([[0], np.cumsum(sizes)]))
         self.contact_phases = [*(p for p in passes if p.end > p.begin), *touching.against_walls()]
@@ -153,7 +153,7 @@ class PbdColoured(PositionalSolver):
         overflow = int(rank[-1]) + 1 if len(sizes) else 0
         rank[small] = overflow
         place = rank[colours].astype(np.uint16)
-        pairs = contacts.surfaces.ordered(np.argsort(place, kind="stable"))
+        pairs = contacts.over_four.ordered(np.argsort(place, kind="stable"))
         touching = ContactPasses(contacts, pairs, previous, self.q, self.threads)
         pointers = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=overflow + 1))])
         passes = [*touching.in_place(pointers[:-1]), *touching.in_place(pointers[-2:], serial=True)]

@@ -114,7 +114,7 @@ class PbdJacobi(PositionalSolver):
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
         """The same with slots for the contacts, which count in the averages."""
-        n, pairs = self._n, contacts.surfaces
+        n, pairs = self._n, contacts.over_four
         touching = ContactPasses(contacts, pairs, previous, self.q, self.threads)
         slot_at, _, slot_of = list_corners(pairs.vertices.ravel(), n)
         self._share(self._own + np.diff(slot_at))

@@ -141,7 +141,7 @@ class PbdVivace(PositionalSolver):
 
     def iteration_with(self, contacts: Contacts, previous: np.ndarray) -> list[Phase]:
         """The same over colours in which vertices in contact differ, and colliders after them."""
-        pairs, last = contacts.surfaces, self.colouring or self._own_colouring
+        pairs, last = contacts.over_four, self.colouring or self._own_colouring
         touching = ContactPasses(contacts, pairs, previous, self.q, self.threads, corners=True)
         colouring, responses, more = self._own_colouring, self._responses, []
         if len(pairs):

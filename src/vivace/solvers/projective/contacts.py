@@ -46,6 +46,7 @@ from .kernels.contact import (
     surrounded,
     take_walls,
 )
+from .patches import Chosen, Patches, holding
 
 NEVER = 2**40  # rounds
 DEEP = 1.0  # times the depth that recovers in a step: vertices that are further behind their walls renew the forces
@@ -76,6 +77,7 @@ class ContactStage:
         self.order = np.argsort(rank).astype(np.int32)
         self.touched = self.full = False
         self.tells = False  # whether somebody will ask for the forces when a solve has ended
+        # forces when a solve has ended; ids and numbers of near vertices, where they were, and where walls pushed them
         self._ended: tuple[ContactForces, tuple[np.ndarray, ...]] | None = None
         self._near_ids = np.zeros(0, np.int64)
         self._graph = graph
@@ -84,6 +86,7 @@ class ContactStage:
         n, corners = len(rank), 5 * room
         self.slot_at, self.slots = np.zeros(n + 1, np.int32), np.zeros((corners, 4), np.float32)
         self._pairs, self._walls = self._arrays(4), self._arrays(1)
+        self._patches = Patches(self._pairs, remembers=remembers)
         self._keys = np.zeros(room, np.int64)
         self._held: tuple[np.ndarray, np.ndarray]
         self._forces, self._places = (np.zeros((room, 4), np.float32) for _ in range(2))
@@ -119,6 +122,8 @@ class ContactStage:
         `diagonal`: the stiffness that a contact has by default, for each vertex of the mesh.
         """
         walls, pairs = contacts.colliders, self._active(contacts.surfaces, start)
+        patches = self._patches.choose(contacts.patches, start, diagonal, stiffness, self._held)
+        self._patches.see(contacts.patches, self.rank, previous, contacts.recovery)
         self._deep[0] = DEEP * contacts.recovery
         added, lowered = np.zeros(len(self.rank)), np.empty_like(walls.planes)
         to = self._walls
@@ -135,12 +140,13 @@ class ContactStage:
         self._near = self._listed(self.rank[walls.corners], lowered, carried, walls.friction)
         self._near_ids = walls.ids
         self._resting = self._rest(min(count, self.room), added)
-        touching = count > 0 or len(pairs[0]) > 0
+        over_four = len(pairs[0]) + len(patches.weights)
+        touching = count > 0 or over_four > 0
         if not self.touched and not touching:
             return None
-        self.touched, self.full = touching, max(count, len(pairs[0])) > self.room
+        self.touched, self.full = touching, max(count, over_four) > self.room
         to["used"][0] = count = min(count, self.room)
-        corners = self._load_pairs(pairs, previous, diagonal, stiffness, contacts.recovery, added)
+        corners = self._load_pairs(pairs, patches, previous, diagonal, stiffness, contacts.recovery, added)
         starts, _, places = list_corners(np.concatenate([corners, to["vertices"][:count]]), len(self.rank))
         self.slot_at[:] = starts
         self._pairs["slots"][: len(corners)] = places[: len(corners)]
@@ -150,27 +156,40 @@ class ContactStage:
     def _load_pairs(
         self,
         found: tuple[np.ndarray, ...],
+        patches: Chosen,
         previous: np.ndarray,
         diagonal: np.ndarray,
         stiffness: float | None,
         recovery: float,
         added: np.ndarray,
     ) -> np.ndarray:
-        """Take the contacts between surfaces, adding to `added`; returns their corners in the order of the layout."""
+        """Take the contacts over four vertices, adding to `added`; returns their corners in the order of the layout."""
         to, (vertices, a, planes, friction) = self._pairs, found
+        reach = np.abs(a).sum(axis=1, keepdims=True)
+        weights = np.full(len(a), stiffness)
+        if stiffness is None:
+            weights = (np.abs(a) / reach * diagonal[vertices]).sum(axis=1)
+        own, motion, first = patches.listed, np.zeros((len(a) + len(patches.weights), 4), np.float32), len(a)
+        if len(own):
+            motion[first:, :3] = own.motions
+            parts = (vertices, own.vertices), (a, own.coefficients), (planes, own.planes)
+            vertices, a, planes = (np.concatenate(part) for part in parts)
+            friction = own.friction if not first else np.concatenate([friction, own.friction])
+            weights, reach = np.append(weights, patches.weights), np.append(reach, np.ones(len(own)))[:, None]
         to["used"][0] = count = min(len(vertices), self.room)
         if not count:
+            self._patches.settle(0, patches)
             return np.zeros(0, np.int32)
-        vertices, a = vertices[:count], np.abs(a[:count])
-        reach = a.sum(axis=1, keepdims=True)
-        weights = (a / reach * diagonal[vertices]).sum(axis=1) if stiffness is None else np.full(count, stiffness)
-        to["vertices"][: vertices.size], to["a"][: a.size] = self.rank[vertices].ravel(), found[1][:count].ravel()
+        vertices, a, weights, reach = vertices[:count], a[:count], weights[:count], reach[:count]
+        to["vertices"][: vertices.size], to["a"][: a.size] = self.rank[vertices].ravel(), a.ravel()
         to["planes"][:count], to["friction"][: 2 * count] = planes[:count], friction[:count].ravel()
         to["weights"][:count] = weights
-        begun = {"a": to["a"], "planes": to["planes"], "before": to["before"], "q": previous}
+        begun = {"a": to["a"], "planes": to["planes"], "before": to["before"], "q": previous, "motion": motion}
         begun |= {"vertices": np.ascontiguousarray(vertices), "recovery": np.array([recovery], np.float32)}
         Plan([begin_contacts.over(0, count, **begun)], self.threads).run()
-        majorant = weights[:, None] * a * reach
+        if not self.full:
+            self._patches.settle(first, patches)
+        majorant = weights[:, None] * np.abs(a) * reach
         added += np.bincount(vertices.ravel(), majorant.ravel(), minlength=len(added))
         corners: np.ndarray = self.rank[vertices].ravel()
         return corners
@@ -180,7 +199,10 @@ class ContactStage:
         if not self.remembers:
             return []
         renewed = {"places": self._places, "pressing": self.pressing, "deep": self._deep, "r": r}
-        return [press_walls.over(0, self.room, serial=True, **press_walls.select(self.walls), **renewed)]
+        return [
+            press_walls.over(0, self.room, serial=True, **press_walls.select(self.walls), **renewed),
+            self._patches.press(r, self.pressing, self._deep, self._q),
+        ]
 
     def forces(self, inertia: np.ndarray) -> ContactForces | None:
         """What walls held their vertices with when the last solve ended; None where few sweeps do not say.
@@ -189,43 +211,29 @@ class ContactStage:
         """
         if self._ended is None:
             return None
-        held, (ids, vertices, x) = self._ended
-        normals, moved = self._near["planes"][:, :3], self._q[vertices, :3] - x
+        held, (ids, vertices, x, out) = self._ended
+        normals, moved = self._near["planes"][:, :3], out - x
         alone = 1.0 / np.bincount(vertices, minlength=1)[vertices]  # a vertex may have more than one
         resisting = inertia[self.order[vertices]] * alone
         some = np.flatnonzero(moved.any(axis=1))
         pushes, none = (resisting[:, None] * moved)[some], np.zeros(len(some))
         pushed = ContactForces(ids[some], x[some], normals[some], pushes, pushes, resisting[some], none)
-        return held.joined(pushed)
+        return held.joined(pushed).joined(self._patches.pushed)
 
     def _held_with(self) -> ContactForces:
-        """The forces of the walls that took part, now."""
+        """The forces of the walls and patches that took part, now."""
         walls, count = self.walls, int(self.walls["used"][0])
         x = self._q[walls["vertices"][:count], :3].astype(np.float64)
-        n, gap = walls["planes"][:count, :3].astype(np.float64), walls["planes"][:count, 3]
-        w, friction = walls["weights"][:count].astype(np.float64), walls["friction"].reshape(-1, 2)[:count]
-        depth = np.maximum(gap - np.einsum("ci,ci->c", n, x), 0.0)
-        u = x - walls["before"][:count, :3]
-        u -= np.einsum("ci,ci->c", n, u)[:, None] * n
-        size = np.linalg.norm(u, axis=1)
-        holds = size <= friction[:, 0] * depth
-        grip = np.where(holds, 1.0, friction[:, 1] * depth / np.maximum(size, 1e-30))
-        active = depth > 0
-        forces = w[:, None] * (depth[:, None] * n - grip[:, None] * u) * active[:, None]
-        places = self._places[:count].astype(np.float64)
-        slip = x - places[:, :3]
-        slip -= np.einsum("ci,ci->c", n, slip)[:, None] * n
-        more = np.maximum(depth + places[:, 3] - np.einsum("ci,ci->c", n, x), 0.0)  # along the normal, in m
-        across = grip[:, None] * u + np.where(holds, 1.0, 0.0)[:, None] * slip
-        size, most = np.linalg.norm(across, axis=1), friction[:, 1] * more
-        across *= np.minimum(1.0, most / np.maximum(size, 1e-30))[:, None]
-        renewed = w[:, None] * (more[:, None] * n - across) * active[:, None]
-        return ContactForces(self._keys[:count].copy(), x, n, forces, renewed, w * active, grip)
+        planes, before, weights = (walls[name][:count] for name in ("planes", "before", "weights"))
+        friction = walls["friction"].reshape(-1, 2)[:count]
+        held = holding(self._keys[:count].copy(), x, planes, before, weights, friction, self._places[:count])
+        return held.joined(self._patches.held_with(self._q))
 
     def is_deep(self) -> bool:
         """Whether some vertex is behind its wall by more than a little."""
         walls, count = self.walls, int(self.walls["used"][0])
-        return bool(any_behind(walls["vertices"], walls["planes"], self._places, self._q, count, self._deep[0]))
+        behind = any_behind(walls["vertices"], walls["planes"], self._places, self._q, count, self._deep[0])
+        return bool(behind) or self._patches.is_deep(self._q, self._deep[0])
 
     def remembered(self) -> dict[str, np.ndarray]:
         """The forces of the last step: which contacts, and what they held their vertices with."""
@@ -251,11 +259,13 @@ class ContactStage:
         self._ended = None
         if self.tells and self.remembers and self._near:
             near = self._near["vertices"]
-            self._ended = self._held_with(), (self._near_ids, near, self._q[near, :3].astype(np.float64))
+            x = self._q[near, :3].astype(np.float64)
+            self._ended = self._held_with(), (self._near_ids, near, x, x)
         if count:
             held = remember_walls.select(self.walls)
             Plan([remember_walls.over(0, count, forces=self._forces, **held)], 1).run()
-        self._held = self._keys[:count].copy(), self._forces[:count].copy()
+        keys, forces = self._patches.remember(self._q)  # all of their keys are below those of walls
+        self._held = np.append(keys, self._keys[:count]), np.concatenate([forces, self._forces[:count]])
 
     def keep_out(self) -> list[Phase]:
         """After the last sweep: nothing ends behind a wall, however few there were [fratarcangeli2018, section 2.3].
@@ -263,6 +273,16 @@ class ContactStage:
         Walls that the first guess stayed before are no exception: neighbours may have pulled a vertex into them.
         """
         return self._push(self._near)
+
+    def keep_patches_out(self, inertia: np.ndarray, held: np.ndarray) -> None:
+        """After that: the same for triangles between their vertices, but for vertices that are `held` (n,).
+
+        `inertia`: m/h² of each vertex of the mesh.
+        """
+        if self._ended is not None:
+            forces, (ids, near, x, _) = self._ended
+            self._ended = forces, (ids, near, x, self._q[near, :3].astype(np.float64))
+        self._patches.keep_out(self._q, inertia[self.order], held[self.order])
 
     def set_out(self) -> list[Phase]:
         """Before the first sweep: what touches with all its neighbours begins before its walls, and not behind them."""

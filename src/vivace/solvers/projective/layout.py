@@ -234,6 +234,7 @@ class Layout:
         if self.contacts is not None:
             self.contacts.remember()
             Plan(self.contacts.keep_out(), 1).run()
+            self.contacts.keep_patches_out(self.system.inertia, self.system.pin_weight > 0)
         self._copies("store", self.storing, out).run()
 
     def _copies(self, name: str, phase: Callable[..., Phase], *arrays: np.ndarray) -> Plan:

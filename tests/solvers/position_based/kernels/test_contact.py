@@ -156,8 +156,10 @@ def test_a_push_is_taken_back_when_it_is_no_longer_needed():
 def test_pairs_begin_where_the_step_began():
     pairs = Pairs()
     planes = pairs.planes.copy()
-    run(begin_contacts, {**pairs.table, "q": pairs.previous, "recovery": pairs.recovery}, 0, pairs.m)
-    z = pairs.z(pairs.previous)
+    motion = np.zeros((pairs.m, 4), np.float32)
+    motion[:, :3] = np.random.default_rng(3).normal(scale=0.02, size=(pairs.m, 3))  # of bodies that patches touch
+    run(begin_contacts, {**pairs.table, "q": pairs.previous, "recovery": pairs.recovery, "motion": motion}, 0, pairs.m)
+    z = pairs.z(pairs.previous) + wide(motion[:, :3])
     np.testing.assert_allclose(pairs.before[:, :3], z, rtol=0, atol=SLACK)
     expected = np.minimum(planes[:, 3], np.einsum("mc,mc->m", wide(planes[:, :3]), z) + 0.01)
     assert (expected < planes[:, 3]).any()

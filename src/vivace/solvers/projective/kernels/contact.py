@@ -168,6 +168,62 @@ def press_walls(
         store4(r, v, load4(r, v) + at(weights, c) * (pull(x, raised, moved, static, kinetic) - way))
 
 
+@compiled
+def any_patch_behind(vertices, a, planes, places, q, begin, end, deep):
+    """The same for the points of patches, which are some of the contacts over four vertices."""
+    for c in range(begin, end):
+        behind = places[c, 3]
+        for k in range(3):
+            v, weight = vertices[4 * c + k], a[4 * c + k]
+            for axis in range(3):
+                behind -= weight * planes[c, axis] * q[v, axis]
+        if behind > deep:
+            return True
+    return False
+
+
+@phase_kernel(items="planes")
+def press_patches(
+    begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, friction: floats, weights: floats,
+    q: rows, patches: longs, places: rows, pressing: longs, deep: scalar, r: rows,
+):  # fmt: skip
+    """As `press_walls`, for contacts `patches[0]` to `patches[1]`; to be called after it."""
+    first, last = patches[0], patches[1]
+    if first == last or iteration == 0 or iteration % pressing[0] != 0:
+        return
+    if not any_patch_behind(vertices, a, planes, places, q, first, last, deep):
+        return
+    pressing[1] = 1
+    for c in range(first, last):
+        z, _ = separation(vertices, a, c, q)
+        plane, place = load4(planes, c), load4(places, c)
+        n, static, kinetic = xyz4(plane), at(friction, 2 * c), at(friction, 2 * c + 1)
+        way = pull(z, plane, load4(before, c), static, kinetic)
+        along = dot4(n, way)
+        raised, moved = n + make4(ZERO, ZERO, ZERO, lane4(place, 3) + along), xyz4(place) + (way - along * n)
+        store4(planes, c, raised)
+        store4(before, c, moved)
+        more = at(weights, c) * (pull(z, raised, moved, static, kinetic) - way)
+        for k in range(3):
+            v = at(vertices, 4 * c + k)
+            store4(r, v, load4(r, v) + at(a, 4 * c + k) * more)
+
+
+@phase_kernel(items="forces")
+def remember_patches(
+    begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, friction: floats, weights: floats,
+    q: rows, forces: rows,
+):  # fmt: skip
+    """As `remember_walls`, for patches begin to end."""
+    for c in range(begin, end):
+        z, _ = separation(vertices, a, c, q)
+        plane, w = load4(planes, c), at(weights, c)
+        n = xyz4(plane)
+        way = pull(z, plane, load4(before, c), at(friction, 2 * c), at(friction, 2 * c + 1))
+        along = dot4(n, way)
+        store4(forces, c, w * (way - along * n) + make4(ZERO, ZERO, ZERO, w * along))
+
+
 @phase_kernel(items="forces")
 def remember_walls(
     begin, end, iteration, vertices: ints, planes: rows, before: rows, friction: floats, weights: floats, q: rows,
