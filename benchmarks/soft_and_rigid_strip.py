@@ -16,9 +16,8 @@ import numpy as np
 import vivace as vv
 from vivace.collisions import Sphere
 from vivace.pictures import Camera, bounds_of, open_renderer, save_figure
-from vivace.pictures.opening import ground_under
 from vivace.pictures.bodies import film_of_model
-
+from vivace.pictures.opening import ground_under
 from vivace.simulation.simulation import TURNS
 
 SIZE = 260, 240
@@ -66,7 +65,7 @@ def main() -> None:
     from matplotlib.figure import Figure
 
     frames = [round(60 * time) for time in TIMES]
-    figure = Figure(figsize=(1.35 * len(frames), 1.4 * 2 * len(SCENES)), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(1.28 * len(frames), 1.34 * 2 * len(SCENES)), layout="constrained", facecolor="white")
     grid = figure.subplots(2 * len(SCENES), len(frames), squeeze=False)
     for k, (name, make) in enumerate(SCENES.items()):
         model, view = make()
