@@ -18,7 +18,7 @@ from vivace.bench.motion import distance
 from vivace.bench.run import run
 from vivace.cli.arguments import parameter
 from vivace.pictures import Camera, Scenery, bounds_of, open_renderer, save_figure
-from vivace.pictures.backends import ground_under
+from vivace.pictures.opening import ground_under
 from vivace.scenes import make_scene
 from vivace.solvers import Budget
 
