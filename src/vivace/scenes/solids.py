@@ -8,7 +8,7 @@ from ..errors import InputError
 from ..model.materials import Solid
 from ..model.model import Model
 from ..solvers import Budget
-from .hyperelastic import ITERATIONS, SOLVER, around_extreme, hyperelastic_of
+from .hyperelastic import ENOUGH, around_extreme, hyperelastic_of
 from .scene import SCENES, Scene
 
 
@@ -27,7 +27,7 @@ def armadillo(
 
     Without a path, a generated body of `resolution` cells stands in: about 11K vertices and 50K tetrahedra. The mesh is
     scaled to `height` (m) and held at the vertices around its farthest point on the right. `material`: "solid", or a
-    hyperelastic one such as "neo-hookean" [fratarcangeli2018, Fig. 11], then by `descent` with 96 iterations a step.
+    hyperelastic one such as "neo-hookean" [fratarcangeli2018, Fig. 11].
     """
     if path:
         body = mesh.load(path, repair=True)
@@ -44,8 +44,8 @@ def armadillo(
         model = Model.of(body, Solid(density, youngs_modulus, poisson_ratio)).pin(hand)
         return Scene("armadillo", model, time_step, view=(0.3, 0.15, 1.0))
     model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density)).pin(hand)
-    budget = Budget(iterations=ITERATIONS)
-    return Scene("armadillo", model, time_step, solver=SOLVER, budget=budget, view=(0.3, 0.15, 1.0))
+    budget = Budget(iterations=ENOUGH)
+    return Scene("armadillo", model, time_step, budget=budget, view=(0.3, 0.15, 1.0))
 
 
 @SCENES.register("bar")
