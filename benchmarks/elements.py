@@ -22,7 +22,7 @@ from vivace.solvers.projective.potentials import Potential
 MATERIALS = "neo-hookean", "stable-neo-hookean", "fung", "mooney-rivlin", "stvk"
 
 
-def plans(mesh: vv.Mesh, name: str, eights: bool) -> dict[str, Plan]:
+def plans(mesh: vv.mesh.Mesh, name: str, eights: bool) -> dict[str, Plan]:
     """The passes over a body that is somewhat out of shape."""
     density, n = HYPERELASTIC[name], mesh.n_vertices
     term = Hyperelastic(mesh, replace(density, eights=eights), density.of_moduli(1e5, 0.4))
