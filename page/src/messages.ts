@@ -1,4 +1,8 @@
-// Made from src/vivace/viewer/messages.py by `python -m vivace.viewer.typescript`: change it there.
+// Made from src/vivace/viewer/messages/ by `python -m vivace.viewer.typescript`: change it there.
+
+export type BodyKind = "soft" | "rigid";
+
+export const BODY_KIND: readonly BodyKind[] = ["soft", "rigid"];
 
 export type ColourBy = "plain" | "strain" | "graph" | "contact" | "residual" | "conversion";
 
@@ -7,155 +11,6 @@ export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "graph", "cont
 export type RecordingFormat = "mp4" | "gif" | "npz";
 
 export const RECORDING_FORMAT: readonly RecordingFormat[] = ["mp4", "gif", "npz"];
-
-export type BodyKind = "soft" | "rigid";
-
-export const BODY_KIND: readonly BodyKind[] = ["soft", "rigid"];
-
-/** Hold `vertex` of the scene at `target`; `pointer` tells fingers apart, `order` counts the page's pulls. */
-export interface Grab {
-  type: "grab";
-  pointer: number;
-  vertex: number;
-  target: number[];
-  scene: number;
-  order: number;
-  corners?: number[] | null;
-  weights?: number[] | null;
-}
-
-/** Move what `pointer` holds to `target`. */
-export interface Drag {
-  type: "drag";
-  pointer: number;
-  target: number[];
-  order: number;
-}
-
-/** Let go of what `pointer` holds; it keeps its velocity. */
-export interface Release {
-  type: "release";
-  pointer: number;
-  order: number;
-}
-
-/** Change the settings that are given; the others stay. */
-export interface Change {
-  type: "change";
-  solver?: string | null;
-  compare?: string | null;
-  relaxation?: number | null;
-  budget_ms?: number | null;
-  iterations?: number | null;
-  stiffness?: number | null;
-  time_step?: number | null;
-  gravity?: number | null;
-  wind?: number | null;
-  wind_heading?: number | null;
-  grab_radius?: number | null;
-  paused?: boolean | null;
-  colour_by?: ColourBy | null;
-}
-
-/** `step`: one step, while paused. `reset`: the scene from its start, with the settings as they are. */
-export interface Run {
-  type: "run";
-  what: "step" | "reset";
-}
-
-/** Another scene by its name, one of `Hello.scenes`. */
-export interface LoadScene {
-  type: "load_scene";
-  name: string;
-}
-
-/** Begin a recording, or end it. */
-export interface SetRecording {
-  type: "set_recording";
-  on: boolean;
-}
-
-/** Make a file to download: the recording seen by the given camera, or the scene with its settings as TOML. */
-export interface Save {
-  type: "save";
-  what: "recording" | "scene";
-  format?: RecordingFormat;
-  eye?: number[] | null;
-  target?: number[] | null;
-}
-
-/** The page has drawn this frame and can take the next. */
-export interface Drawn {
-  type: "drawn";
-  frame: number;
-}
-
-/** What the simulation runs with now. */
-export interface Settings {
-  solver: string;
-  compare: string;
-  relaxation: number | null;
-  budget_ms: number;
-  iterations: number | null;
-  stiffness: number;
-  time_step: number;
-  gravity: number;
-  wind: number;
-  wind_heading: number;
-  grab_radius: number;
-  paused: boolean;
-  colour_by: ColourBy;
-}
-
-/** `relaxation`: its default ω, None where there is none to set; `most_relaxation`: the largest that is stable. */
-export interface SolverChoice {
-  name: string;
-  summary: string;
-  relaxation: number | null;
-  most_relaxation: number | null;
-}
-
-/** A scene that the page offers. */
-export interface SceneChoice {
-  name: string;
-  summary: string;
-}
-
-/** The first message. `client`: this page's key in `FrameData.orders`. */
-export interface Hello {
-  type: "hello";
-  version: string;
-  client: string;
-  solvers: SolverChoice[];
-  contact_solvers: SolverChoice[];
-  scenes: SceneChoice[];
-}
-
-/** After every change. `busy`: what is being prepared in the background, "" when nothing. */
-export interface State {
-  type: "state";
-  scene: string;
-  bodies: BodyKind;
-  settings: Settings;
-  busy: string;
-  recording: boolean;
-  recorded_frames: number;
-  recorded_seconds: number;
-}
-
-/** Something to tell the person. */
-export interface Notice {
-  type: "notice";
-  level: "info" | "error";
-  text: string;
-}
-
-/** A file is ready at `path` (on this server, with the token). */
-export interface Download {
-  type: "download";
-  path: string;
-  name: string;
-}
 
 /** `offset` in bytes from the end of the header, a multiple of four; `length` in elements. */
 export interface ArraySpec {
@@ -170,6 +25,19 @@ export interface CameraView {
   target: number[];
   up: number[];
   fov_degrees: number;
+}
+
+/** A frame. */
+export interface FrameData {
+  type: "frame";
+  frame: number;
+  scene: number;
+  time: number;
+  speed: number;
+  colour_by: ColourBy;
+  orders: Record<string, number>;
+  views: ViewData[];
+  arrays: Record<string, ArraySpec>;
 }
 
 /** What stays the same from frame to frame. */
@@ -211,17 +79,149 @@ export interface ViewData {
   depth: number | null;
 }
 
-/** A frame. */
-export interface FrameData {
-  type: "frame";
+/** Change the settings that are given; the others stay. */
+export interface Change {
+  type: "change";
+  solver?: string | null;
+  compare?: string | null;
+  relaxation?: number | null;
+  budget_ms?: number | null;
+  iterations?: number | null;
+  stiffness?: number | null;
+  time_step?: number | null;
+  gravity?: number | null;
+  wind?: number | null;
+  wind_heading?: number | null;
+  grab_radius?: number | null;
+  paused?: boolean | null;
+  colour_by?: ColourBy | null;
+}
+
+/** Move what `pointer` holds to `target`. */
+export interface Drag {
+  type: "drag";
+  pointer: number;
+  target: number[];
+  order: number;
+}
+
+/** The page has drawn this frame and can take the next. */
+export interface Drawn {
+  type: "drawn";
   frame: number;
+}
+
+/** Hold `vertex` of the scene at `target`; `pointer` tells fingers apart, `order` counts the page's pulls. */
+export interface Grab {
+  type: "grab";
+  pointer: number;
+  vertex: number;
+  target: number[];
   scene: number;
-  time: number;
-  speed: number;
+  order: number;
+  corners?: number[] | null;
+  weights?: number[] | null;
+}
+
+/** Another scene by its name, one of `Hello.scenes`. */
+export interface LoadScene {
+  type: "load_scene";
+  name: string;
+}
+
+/** Let go of what `pointer` holds; it keeps its velocity. */
+export interface Release {
+  type: "release";
+  pointer: number;
+  order: number;
+}
+
+/** `step`: one step, while paused. `reset`: the scene from its start, with the settings as they are. */
+export interface Run {
+  type: "run";
+  what: "step" | "reset";
+}
+
+/** Make a file to download: the recording seen by the given camera, or the scene with its settings as TOML. */
+export interface Save {
+  type: "save";
+  what: "recording" | "scene";
+  format?: RecordingFormat;
+  eye?: number[] | null;
+  target?: number[] | null;
+}
+
+/** Begin a recording, or end it. */
+export interface SetRecording {
+  type: "set_recording";
+  on: boolean;
+}
+
+/** What the simulation runs with now. */
+export interface Settings {
+  solver: string;
+  compare: string;
+  relaxation: number | null;
+  budget_ms: number;
+  iterations: number | null;
+  stiffness: number;
+  time_step: number;
+  gravity: number;
+  wind: number;
+  wind_heading: number;
+  grab_radius: number;
+  paused: boolean;
   colour_by: ColourBy;
-  orders: Record<string, number>;
-  views: ViewData[];
-  arrays: Record<string, ArraySpec>;
+}
+
+/** A file is ready at `path` (on this server, with the token). */
+export interface Download {
+  type: "download";
+  path: string;
+  name: string;
+}
+
+/** The first message. `client`: this page's key in `FrameData.orders`. */
+export interface Hello {
+  type: "hello";
+  version: string;
+  client: string;
+  solvers: SolverChoice[];
+  contact_solvers: SolverChoice[];
+  scenes: SceneChoice[];
+}
+
+/** Something to tell the person. */
+export interface Notice {
+  type: "notice";
+  level: "info" | "error";
+  text: string;
+}
+
+/** A scene that the page offers. */
+export interface SceneChoice {
+  name: string;
+  summary: string;
+}
+
+/** `relaxation`: its default ω, None where there is none to set; `most_relaxation`: the largest that is stable. */
+export interface SolverChoice {
+  name: string;
+  summary: string;
+  relaxation: number | null;
+  most_relaxation: number | null;
+}
+
+/** After every change. `busy`: what is being prepared in the background, "" when nothing. */
+export interface State {
+  type: "state";
+  scene: string;
+  bodies: BodyKind;
+  settings: Settings;
+  busy: string;
+  recording: boolean;
+  recorded_frames: number;
+  recorded_seconds: number;
 }
 
 export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Drawn;

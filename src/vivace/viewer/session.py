@@ -22,22 +22,20 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import fields
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-import numpy as np
-
-from ..errors import InputError, VivaceError
-from ..scenes import SCENES, RigidScene, Scene
+from ..errors import VivaceError
+from ..scenes import RigidScene, Scene
 from . import messages as m
+from .actions import ACTIONS, Action
 from .background_worker import BackgroundWorker
-from .choices import Target, check_solver
+from .choices import Target
 from .priority import Preference
 from .recordings import Recording, frame_of
 from .running import Lost, Running
 from .snapshot import SimulationView, Snapshot
-from .starting import budget_of, run_scene, warm
+from .starting import budget_of, run_scene
 
 T = TypeVar("T")
 
@@ -46,7 +44,6 @@ LATE = 3  # steps that may be made up for before time is let go
 SOON = 60  # steps: a solver that loses the simulation again so soon is replaced
 TOLD = 10  # recorded frames between two messages about their number
 FIRST_STEP = "getting ready; the first time, kernels are compiled"
-MOST_STEPS = 60  # single steps that may wait
 
 
 class Session:
@@ -70,11 +67,11 @@ class Session:
         seed: int = 0,
     ):
         self.target = target
-        self._making: dict[str, Any] = {"threads": threads, "seed": seed}
-        self._given = sim  # somebody's own simulation
+        self.making: dict[str, Any] = {"threads": threads, "seed": seed}
+        self.given = sim  # somebody's own simulation
         scene = target.load() if scene is None else scene
         if sim is None:
-            sim = scene.simulate(solver=solver, **self._making)
+            sim = scene.simulate(solver=solver, **self.making)
             budget_ms = budget_ms or budget_of(scene)
         self.own = scene.name  # by which the page can come back to it
         self.running_scene: Running[Any] = run_scene(scene, sim, budget_ms=budget_ms)
@@ -84,23 +81,15 @@ class Session:
         self.recording = Recording()
         self.watchers = 0  # clients; without any the simulation waits
         self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._background = BackgroundWorker(self._commands.put, self._changed)
+        self._background = BackgroundWorker(self._commands.put, self.changed)
         self._orders: dict[str, int] = {}
-        self._published = self._single_steps = 0
+        self._published = 0
+        self.single_steps = 0  # to be made although it is paused
         self._speed, self._last_ns, self._lost_at = 1.0, time.perf_counter_ns(), -SOON
         self._spent_ns = 0  # of commands since the last step
         self._around_ms = 0.0  # what a step takes beside the simulations' own
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._live, name="vivace-physics", daemon=True)
-        self._handlers: dict[type, Callable[[str, Any], None]] = {
-            m.Grab: self._grab,
-            m.Drag: self._drag,
-            m.Release: self._release,
-            m.Change: self._change,
-            m.Run: self._run,
-            m.LoadScene: self._load_scene,
-            m.SetRecording: self._record,
-        }
 
     # --- from any thread ------------------------------------------------------------------------------------------
 
@@ -122,9 +111,9 @@ class Session:
 
     def tell(self, client: str, message: m.FromPage) -> None:
         """Something that a client says; it is done before the next step."""
-        handler = self._handlers.get(type(message))
-        if handler is not None:
-            self._commands.put(lambda: self._obey(client, handler, message))
+        action = ACTIONS.get(type(message))
+        if action is not None:
+            self._commands.put(lambda: self._obey(client, action, message))
 
     def leave(self, client: str) -> None:
         """A client has gone; what it held falls."""
@@ -180,7 +169,7 @@ class Session:
     @property
     def _resting(self) -> bool:
         """Paused, or nobody looks on."""
-        paused = self.settings.paused and not self._single_steps
+        paused = self.settings.paused and not self.single_steps
         return paused or not (self.watchers or self.recording.active)
 
     def _live(self) -> None:
@@ -191,7 +180,7 @@ class Session:
             if resting:
                 due = time.perf_counter()  # the time that passed meanwhile is not made up for
             elif not self._resting and not self._stop.is_set():
-                self._single_steps = max(0, self._single_steps - 1)
+                self.single_steps = max(0, self.single_steps - 1)
                 begin = time.perf_counter()
                 self._advance()
                 now, h = time.perf_counter(), self.settings.time_step
@@ -216,9 +205,9 @@ class Session:
             if until is None:
                 return
 
-    def _obey(self, client: str, handler: Callable[[str, Any], None], message: m.FromPage) -> None:
+    def _obey(self, client: str, action: Action, message: m.FromPage) -> None:
         try:
-            handler(client, message)
+            action(self, client, message)
         except VivaceError as error:
             self.send(m.Notice("error", str(error)), client)
 
@@ -246,9 +235,9 @@ class Session:
         self.newest = Snapshot(self._published, now.backdrop, now.time, self._speed, now.settings, orders, views, ms)
         self.notify()
         if self._published == 1:
-            self._changed()  # no longer getting ready
+            self.changed()  # no longer getting ready
 
-    def _publish_again(self) -> None:
+    def publish_again(self) -> None:
         """While paused, a change of the picture is seen without a step."""
         newest = self.newest
         if newest is not None and self.settings.paused and newest.backdrop is self.running_scene.backdrop:
@@ -259,7 +248,7 @@ class Session:
         if self.recording.full:
             self.send(m.Notice("info", "the recording is full; it was ended and can be saved"), None)
         if not self.recording.active or self.recording.frames % TOLD == 0:
-            self._changed()
+            self.changed()
 
     def _recover(self, lost: Lost) -> None:
         """Start anew; with the scene's fallback, if that helps; and paused, if not even that can go on."""
@@ -278,120 +267,38 @@ class Session:
             running.set_paused(True)
             text = f"{lost}; paused"
         self.send(m.Notice("error", text), None)
-        self._changed()
+        self.changed()
 
-    def _changed(self) -> None:
+    def changed(self) -> None:
         """Say so to everybody."""
         self.send(self.state, None)
 
-    # --- what clients ask for -------------------------------------------------------------------------------------
+    # --- for actions ----------------------------------------------------------------------------------------------
 
-    def _is_new(self, client: str, order: int) -> bool:
+    def is_new(self, client: str, order: int) -> bool:
         """Whether a pull comes after all that were obeyed; remembers it."""
         if order <= self._orders.get(client, -1):
             return False
         self._orders[client] = order
         return True
 
-    def _grab(self, client: str, message: m.Grab) -> None:
-        running = self.running_scene
-        if message.scene == running.backdrop.number and self._is_new(client, message.order):
-            running.grab((client, message.pointer), message)
-
-    def _drag(self, client: str, message: m.Drag) -> None:
-        if self._is_new(client, message.order):
-            self.running_scene.pointers.drag(self.sims, (client, message.pointer), np.array(message.target))
-
-    def _release(self, client: str, message: m.Release) -> None:
-        if self._is_new(client, message.order):
-            self.running_scene.pointers.release(self.sims, (client, message.pointer))
-
-    def _run(self, client: str, message: m.Run) -> None:
-        if message.what == "reset":
-            self.running_scene.reset()
-            self._single_steps = int(self.settings.paused)  # so that it is seen
-        elif self.settings.paused:
-            self._single_steps = min(self._single_steps + 1, MOST_STEPS)
-
-    def _record(self, client: str, message: m.SetRecording) -> None:
-        if message.on:
-            self.recording.begin(self.scene, self.settings, self.sims[0])
-        else:
-            self.recording.end()
-        self._changed()
-
-    def _change(self, client: str, message: m.Change) -> None:
-        for item in fields(message):
-            value = getattr(message, item.name)
-            if value is None:
-                continue
-            if item.name == "solver":
-                self._change_solver(value, client)
-            elif item.name == "compare":
-                self._compare(value, client)
-            else:
-                getattr(self.running_scene, f"set_{item.name}")(value)
-        if message.paused is not None:
-            self._single_steps = 0
-        self._publish_again()
-        self._changed()
-
-    def _change_solver(self, name: str, client: str) -> None:
-        running, omega = self.running_scene, check_solver(name, self.running_scene.choices).relaxation
-        make = running.maker(name)
-
-        def work() -> Callable[[], None]:
-            solver = make()
-            return lambda: self._if_still(running, lambda: running.use_solver(0, name, solver, omega))
-
-        self._prepare(f"preparing {name}", work, client)
-
-    def _compare(self, name: str, client: str) -> None:
-        running = self.running_scene
-        if not name:
-            return running.compare_no_more()
-        running.check_comparable()
-        make = running.maker(name)
-
-        def work() -> Callable[[], None]:
-            solver = make()
-            return lambda: self._if_still(running, lambda: running.compare_with(name, solver))
-
-        return self._prepare(f"preparing {name}", work, client)
-
-    def _if_still(self, running: Running[Any], what: Callable[[], None]) -> None:
+    def if_still(self, running: Running[Any], what: Callable[[], None]) -> None:
         """Do something to a running scene that may have been replaced meanwhile."""
         if self.running_scene is running:
             what()
-            self._changed()
+            self.changed()
 
-    def _load_scene(self, client: str, message: m.LoadScene) -> None:
-        """By name only: nothing that comes from a page is opened as a file."""
-        if message.name != self.own:
-            SCENES[message.name]  # or says what there is
-        elif self._given is not None:
-            raise InputError(f"{self.own} was made in Python and cannot be loaded again; reset it instead")
-        target = self.target if message.name == self.own else Target(message.name, {})
-
-        def work() -> Callable[[], None]:
-            scene = target.load()
-            sim: Any = scene.simulate(**self._making)
-            warm(sim)
-            return lambda: self._begin(scene, scene.simulate(solver=sim.solver, **self._making))
-
-        self._prepare(f"loading {message.name}", work, client)
-
-    def _begin(self, scene: Scene | RigidScene, sim: Any) -> None:
-        """Another scene; what is held falls."""
+    def begin(self, scene: Scene | RigidScene, sim: Any) -> None:
+        """Go on with another scene; what is held falls."""
         old = self.running_scene
         old.pointers.release_all(old.sims)
         self.recording.end()
         number, budget = old.backdrop.number + 1, budget_of(scene)
         self.running_scene = run_scene(scene, sim, number, before=old.settings, budget_ms=budget)
-        self._changed()
+        self.changed()
 
-    def _prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str) -> None:
-        """Let the background worker make something; what `work` returns is done in this thread."""
+    def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str) -> None:
+        """Let the background worker make something; what `work` returns is done in the physics thread."""
 
         def failed(error: Exception) -> None:
             text = str(error) if isinstance(error, VivaceError) else f"{label} failed; the terminal says more"

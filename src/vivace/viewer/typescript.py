@@ -16,7 +16,7 @@ from ..files import write_text
 from . import messages
 
 TARGET = Path(__file__).parents[3] / "page" / "src" / "messages.ts"
-HEAD = "// Made from src/vivace/viewer/messages.py by `python -m vivace.viewer.typescript`: change it there.\n"
+HEAD = "// Made from src/vivace/viewer/messages/ by `python -m vivace.viewer.typescript`: change it there.\n"
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 
 

@@ -1,0 +1,12 @@
+"""What clients can ask a session to do: one function for each message, one file for each kind of thing.
+
+    @action(m.Run)
+    def run(session: Session, client: str, message: m.Run) -> None: ...
+
+They run in the physics thread between two steps; a VivaceError that they raise is told to the client.
+"""
+
+from . import changing, loading, pulling, recording
+from .base import ACTIONS, Action, action
+
+__all__ = ["ACTIONS", "Action", "action", "changing", "loading", "pulling", "recording"]

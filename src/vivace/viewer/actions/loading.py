@@ -1,0 +1,43 @@
+"""Scenes come and start again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import InputError
+from ...scenes import SCENES
+from .. import messages as m
+from ..choices import Target
+from ..starting import warm
+from .base import Session, action
+
+MOST_STEPS = 60  # single steps that may wait
+
+
+@action(m.Run)
+def run(session: Session, client: str, message: m.Run) -> None:
+    """Start the scene again, or make a single step while it is paused."""
+    if message.what == "reset":
+        session.running_scene.reset()
+        session.single_steps = int(session.settings.paused)  # so that it is seen
+    elif session.settings.paused:
+        session.single_steps = min(session.single_steps + 1, MOST_STEPS)
+
+
+@action(m.LoadScene)
+def load_scene(session: Session, client: str, message: m.LoadScene) -> None:
+    """Load another scene, by name only: nothing that comes from a page is opened as a file."""
+    if message.name != session.own:
+        SCENES[message.name]  # or says what there is
+    elif session.given is not None:
+        raise InputError(f"{session.own} was made in Python and cannot be loaded again; reset it instead")
+    target = session.target if message.name == session.own else Target(message.name, {})
+
+    def work() -> Callable[[], None]:
+        scene = target.load()
+        sim: Any = scene.simulate(**session.making)
+        warm(sim)
+        return lambda: session.begin(scene, scene.simulate(solver=sim.solver, **session.making))
+
+    session.prepare(f"loading {message.name}", work, client)

@@ -1,0 +1,16 @@
+"""Recordings begin and end."""
+
+from __future__ import annotations
+
+from .. import messages as m
+from .base import Session, action
+
+
+@action(m.SetRecording)
+def record(session: Session, client: str, message: m.SetRecording) -> None:
+    """Begin a recording, or end it."""
+    if message.on:
+        session.recording.begin(session.scene, session.settings, session.sims[0])
+    else:
+        session.recording.end()
+    session.changed()

@@ -1,0 +1,139 @@
+"""What the page says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import ClassVar, Literal, get_args, get_type_hints
+
+from .settings import (
+    BudgetMs,
+    ColourBy,
+    Corners,
+    GrabRadius,
+    Gravity,
+    Heading,
+    Iterations,
+    Name,
+    Order,
+    Pointer,
+    RecordingFormat,
+    Relaxation,
+    Stiffness,
+    TimeStep,
+    Vector,
+    Vertex,
+    Weights,
+    Wind,
+)
+
+
+@dataclass(frozen=True)
+class Grab:
+    """Hold `vertex` of the scene at `target`; `pointer` tells fingers apart, `order` counts the page's pulls.
+
+    Rigid bodies are held at the point that was touched: the sum of `weights` times the places of `corners`, which are
+    those of a triangle. Said like this it is the same point of the body when that has moved on meanwhile.
+    """
+
+    type: ClassVar[str] = "grab"
+    pointer: Pointer
+    vertex: Vertex
+    target: Vector
+    scene: int
+    order: Order
+    corners: Corners | None = None
+    weights: Weights | None = None
+
+
+@dataclass(frozen=True)
+class Drag:
+    """Move what `pointer` holds to `target`."""
+
+    type: ClassVar[str] = "drag"
+    pointer: Pointer
+    target: Vector
+    order: Order
+
+
+@dataclass(frozen=True)
+class Release:
+    """Let go of what `pointer` holds; it keeps its velocity."""
+
+    type: ClassVar[str] = "release"
+    pointer: Pointer
+    order: Order
+
+
+@dataclass(frozen=True)
+class Change:
+    """Change the settings that are given; the others stay."""
+
+    type: ClassVar[str] = "change"
+    solver: Name | None = None
+    compare: Name | None = None
+    relaxation: Relaxation | None = None
+    budget_ms: BudgetMs | None = None
+    iterations: Iterations | None = None
+    stiffness: Stiffness | None = None
+    time_step: TimeStep | None = None
+    gravity: Gravity | None = None
+    wind: Wind | None = None
+    wind_heading: Heading | None = None
+    grab_radius: GrabRadius | None = None
+    paused: bool | None = None
+    colour_by: ColourBy | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """`step`: one step, while paused. `reset`: the scene from its start, with the settings as they are."""
+
+    type: ClassVar[str] = "run"
+    what: Literal["step", "reset"]
+
+
+@dataclass(frozen=True)
+class LoadScene:
+    """Another scene by its name, one of `Hello.scenes`."""
+
+    type: ClassVar[str] = "load_scene"
+    name: Name
+
+
+@dataclass(frozen=True)
+class SetRecording:
+    """Begin a recording, or end it."""
+
+    type: ClassVar[str] = "set_recording"
+    on: bool
+
+
+@dataclass(frozen=True)
+class Save:
+    """Make a file to download: the recording seen by the given camera, or the scene with its settings as TOML."""
+
+    type: ClassVar[str] = "save"
+    what: Literal["recording", "scene"]
+    format: RecordingFormat = "mp4"
+    eye: Vector | None = None
+    target: Vector | None = None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The page has drawn this frame and can take the next."""
+
+    type: ClassVar[str] = "drawn"
+    frame: Order
+
+
+FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Drawn
+
+RANGES: dict[str, tuple[float, float]] = {
+    item.name: (meta.ge, meta.le)
+    for item in fields(Change)
+    for one in get_args(get_type_hints(Change, include_extras=True)[item.name])
+    for meta in getattr(one, "__metadata__", ())
+    if meta.ge is not None
+}
+FROM_PAGE: dict[str, type] = {cls.type: cls for cls in get_args(FromPage)}

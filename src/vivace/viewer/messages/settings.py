@@ -1,0 +1,64 @@
+"""Values that messages have: their ranges, and the settings of a simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+FAR = 1e4  # m: nobody drags farther
+LONGEST = 4096  # bytes of a message from the page
+
+Vector = Annotated[list[Annotated[float, Meta(ge=-FAR, le=FAR)]], Meta(min_length=3, max_length=3)]
+Order = Annotated[int, Meta(ge=0, lt=2**53)]
+Vertex = Annotated[int, Meta(ge=0, lt=2**31)]
+Corners = Annotated[list[Vertex], Meta(min_length=3, max_length=3)]
+Weights = Annotated[list[Annotated[float, Meta(ge=-1, le=2)]], Meta(min_length=3, max_length=3)]
+Pointer = Annotated[int, Meta(ge=0, le=9)]
+Name = Annotated[str, Meta(max_length=120)]
+
+ColourBy = Literal["plain", "strain", "graph", "contact", "residual", "conversion"]
+RecordingFormat = Literal["mp4", "gif", "npz"]
+BodyKind = Literal["soft", "rigid"]
+
+# Each setting with its range; the page's sliders have the same.
+BudgetMs = Annotated[float, Meta(ge=1, le=33)]
+Iterations = Annotated[int, Meta(ge=1, le=300)]
+Relaxation = Annotated[float, Meta(ge=0.05, le=1.99)]
+Stiffness = Annotated[float, Meta(ge=0.01, le=100)]
+TimeStep = Annotated[float, Meta(ge=1 / 240, le=1 / 15)]
+Gravity = Annotated[float, Meta(ge=-20, le=20)]
+Wind = Annotated[float, Meta(ge=0, le=20)]
+Heading = Annotated[float, Meta(ge=0, le=360)]
+GrabRadius = Annotated[float, Meta(ge=0, le=0.3)]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the simulation runs with now.
+
+    Attributes:
+        compare: the solver of the other half of a split view; "" for none.
+        relaxation: ω of `solver`; None where it has none.
+        iterations: of a substep of rigid bodies; None where `budget_ms` is what ends a step.
+        stiffness: times the scene's own.
+        time_step: s.
+        gravity: m/s², downward.
+        wind: m/s, blowing towards `wind_heading` (degrees; 0 is +x, 90 is -z).
+        grab_radius: m around the grabbed vertex that is held with it.
+    """
+
+    solver: str
+    compare: str
+    relaxation: float | None
+    budget_ms: float
+    iterations: int | None
+    stiffness: float
+    time_step: float
+    gravity: float
+    wind: float
+    wind_heading: float
+    grab_radius: float
+    paused: bool
+    colour_by: ColourBy
