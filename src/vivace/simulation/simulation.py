@@ -55,7 +55,7 @@ class Simulation(Controls):
         time_step: of a frame (s).
         substeps: steps of equal length that a frame is made of: a number, or "auto", as many as the solver finds best
             for the budget. More of them follow the motion more closely; the budget is the frame's.
-        threads: default: one for each core, or one alone if that is faster. With a budget of iterations the result is the same.
+        threads: default: one for each core, or one alone if that is faster; results are the same (by iterations).
         seed: of the colouring.
         form: what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2].
         guess: where solvers that minimise an energy start: "inertia", at the prediction, "position", "velocity",
