@@ -81,12 +81,14 @@ def test_with_a_kept_key_the_page_goes_on_by_itself(chromium):
 
 
 def test_a_proxy_that_changes_the_name(chromium):
-    with small() as viewer, rewriting(viewer.port) as port:
-        with tab(chromium, f"http://127.0.0.1:{port}/#token={viewer.gate.token}") as page:
-            assert "--also-known-as 127.0.0.1" in until_said(page, "Not let in")
-    with small(also_known=["127.0.0.1"]) as viewer, rewriting(viewer.port) as port:
-        with tab(chromium, f"http://127.0.0.1:{port}/#token={viewer.gate.token}") as page:
-            until_moving(page)
+    def address(viewer, port):
+        return f"http://127.0.0.1:{port}/#token={viewer.gate.token}"
+
+    with small() as viewer, rewriting(viewer.port) as port, tab(chromium, address(viewer, port)) as page:
+        assert "--also-known-as 127.0.0.1" in until_said(page, "Not let in")
+    named = small(also_known=["127.0.0.1"])
+    with named as viewer, rewriting(viewer.port) as port, tab(chromium, address(viewer, port)) as page:
+        until_moving(page)
 
 
 def test_under_a_foreign_name_there_are_words(chromium):
@@ -97,9 +99,12 @@ def test_under_a_foreign_name_there_are_words(chromium):
 @pytest.mark.skipif(shutil.which("jupyter-server") is None, reason="there is no jupyter-server")
 def test_behind_jupyter_server_proxy(chromium, tmp_path):
     """The real one; its package must be there beside jupyter-server."""
-    if b"jupyter_server_proxy" not in subprocess.run(
-        ["jupyter-server", "extension", "list"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    ).stdout:
+    if (
+        b"jupyter_server_proxy"
+        not in subprocess.run(
+            ["jupyter-server", "extension", "list"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        ).stdout
+    ):
         pytest.skip("there is no jupyter-server-proxy")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 from ..errors import FileError, InputError
@@ -86,5 +87,5 @@ def _repeats(key: str) -> bool:
 
 def _is_row(key: str) -> bool:
     """Whether each character is as far from the last as that from the one before, for the most part."""
-    steps = Counter(ord(b) - ord(a) for a, b in zip(key, key[1:], strict=False))
+    steps = Counter(ord(b) - ord(a) for a, b in pairwise(key))
     return max(steps.values()) > len(key) / 2

@@ -44,7 +44,8 @@ class Gate:
             return f"this server does not go by the name of {_named(name)}; {_remedy(name)}"
         if origin is not None and not _same_origin(origin, host) and not self._is_proxy(origin):
             asking = _hostname(origin.partition("://")[2])
-            return f"pages of other sites may not talk to this server, and this one is of {_named(asking)}; {_remedy(asking)}"
+            whose = f"this one is of {_named(asking)}"
+            return f"pages of other sites may not talk to this server, and {whose}; {_remedy(asking)}"
         if key:
             given = parse_qs(urlsplit(target).query).get("token", [""])[0]
             if not hmac.compare_digest(given.encode(), self.token.encode()):
