@@ -1,7 +1,7 @@
 """Models whose mesh is cut: every constraint finds the vertices it holds now, and none that ran across the cut stays.
 
-What a vertex had is shared by its copies: mass by the area or volume around each, and where an edge comes twice after the
-cut, each of the two has half of the stiffness. Pins hold every copy of what they held.
+What a vertex had is shared by its copies: mass by the area or volume around each, and where an edge comes twice after
+the cut, each of the two has half of the stiffness. Pins hold every copy of what they held.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .model import Model
 
 @dataclass(frozen=True, eq=False)
 class CutModel:
-    """A model after a cut. `parents`: (n',) the vertex of the old model that each of its vertices is, or is a copy of."""
+    """A model after a cut. `parents`: (n',) the vertex of the old model that each vertex is, or is a copy of."""
 
     model: Model
     parents: np.ndarray
