@@ -2,7 +2,8 @@
 
 import type { Download, FrameData, FromPage, SceneData, ToPage } from "./messages";
 import { isScene, unpack, type Message } from "./packing";
-import { hello, link, notify, sendWith, state } from "./store";
+import { key as token } from "./restoring";
+import { hello, link, notify, progress, sendWith, state } from "./store";
 
 const FIRST_DELAY = 500; // ms before the first new try; each later one waits twice as long
 const LONGEST_DELAY = 5000;
@@ -14,7 +15,6 @@ interface Receiver {
   frame(message: Message<FrameData>): void;
 }
 
-const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
 
 /** Relative to where the page is, so that it may stand behind a proxy under any path. */
 function beside(path: string): URL {
@@ -43,6 +43,9 @@ function hear(message: ToPage): void {
       break;
     case "notice":
       notify(message.level, message.text);
+      break;
+    case "progress":
+      progress.value = message.total ? message : null;
       break;
     case "download":
       download(message);

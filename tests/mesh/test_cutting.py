@@ -83,6 +83,15 @@ def test_the_cut_lies_along_the_stroke():
     assert away.max() < 1.5 / 39  # no farther than the triangles that it crosses are wide
 
 
+def test_a_straight_cut_has_no_teeth():
+    """Whatever the height of a stroke along the rows, it parts them along one line: as many edges as a row has."""
+    sheet = cloth(12, 12)
+    for height in np.linspace(-0.4, 0.4, 23):
+        after = cut(sheet, [0, 50.0, height], [[-2, 0, height], [2, 0, height]])
+        assert len(after.doubled) == 12
+        assert np.ptp(sheet.vertices[after.doubled, 2]) < 1e-12
+
+
 def test_the_place_of_the_eye_and_not_the_distance_of_the_points():
     sheet = cloth(20, 20)
     far = np.array(ABOVE) + 7 * (np.array(ACROSS) - ABOVE)

@@ -5,6 +5,7 @@ import { dismiss, link, notices, state, type Link } from "../store";
 import { THIN, count, fixed, percent } from "./format";
 import { rigid } from "./settings";
 import { Cross } from "./icons";
+import { ProgressLine } from "./progress";
 import { slowFrame } from "./throttle";
 
 function Labels() {
@@ -105,6 +106,7 @@ export function Overlay() {
       <LinkState />
       <div class="foot">
         <Notices />
+        <ProgressLine />
         <Busy />
       </div>
     </>

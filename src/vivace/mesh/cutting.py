@@ -4,7 +4,7 @@ A blade is what a stroke on a screen sweeps: triangles from the eye through each
 elements that share a face (an edge of two triangles, a triangle of two tetrahedra, a vertex of two lines) part there if
 the way from the middle of one to the middle of the other, across the middle of the face, meets the blade. Seen in the
 dual mesh these ways are the edges, so what is found is a path, or a surface, of whole faces along the stroke, with ends
-where the stroke ends.
+where the stroke ends. Its teeth are taken off.
 
 A vertex is then doubled once for each fan of elements around it beyond the first, a fan being what is still joined
 across faces at the vertex. At the tip of a cut the fan stays one, and so does the vertex.
@@ -24,6 +24,8 @@ from .mesh import Mesh, as_mesh
 from .splitting import doubled
 
 MOST_POINTS = 256  # of a stroke
+ROUNDS = 8  # of making a cut shorter
+TIGHTER = 1.001  # times shorter, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,7 @@ def cut(mesh: Mesh, eye: object, stroke: object, positions: object = None) -> Cu
     elements = next(x for x in (mesh.tets, mesh.triangles, mesh.lines) if len(x))
     faces, pairs = _joints(elements)
     ways = _ways(now, elements, faces, pairs)
-    parting = _crossed(ways, apex, points)
+    parting = _tightened(_crossed(ways, apex, points), pairs, _sizes(now, faces))
     while True:
         parts, copied = _doubled(mesh.n_vertices, elements, faces, pairs, parting)
         if not len(copied):
@@ -143,6 +145,43 @@ def _crossed(ways: np.ndarray, eye: np.ndarray, stroke: np.ndarray) -> np.ndarra
             alpha, beta = np.cross(point, q) @ normal, np.cross(p, point) @ normal
             found[crossing] = (alpha >= 0) & (beta > 0)
     return found
+
+
+def _sizes(positions: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """(f,) lengths of edges, areas of triangles, 1 for vertices."""
+    corners = positions[faces]
+    if faces.shape[1] == 2:
+        return np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1)
+    if faces.shape[1] == 3:
+        return 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    return np.ones(len(faces))
+
+
+def _tightened(parting: np.ndarray, pairs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The same cut without teeth: an element that the stroke meets goes to the side with which it shares more.
+
+    Then its faces that part no longer do, and the others do: the ends of the cut stay where they are. Only elements at
+    the first cut are looked at, so that it stays along the stroke.
+    """
+    parting = parting.copy()
+    met = np.unique(pairs[parting])
+    near = np.flatnonzero(np.isin(pairs, met).any(axis=1))
+    faces: dict[int, list[int]] = {element: [] for element in met.tolist()}
+    for face, (a, b) in zip(near.tolist(), pairs[near].tolist(), strict=True):
+        for element in (a, b):
+            if element in faces:
+                faces[element].append(face)
+    for _ in range(ROUNDS):
+        changed = False
+        for own in faces.values():
+            cut_off = sum(float(sizes[face]) for face in own if parting[face])
+            kept = sum(float(sizes[face]) for face in own if not parting[face])
+            if kept * TIGHTER < cut_off and any(parting[face] for face in own) and kept > 0:
+                parting[own] = ~parting[own]
+                changed = True
+        if not changed:
+            break
+    return parting
 
 
 def _doubled(
