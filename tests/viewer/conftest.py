@@ -16,7 +16,7 @@ from vivace.viewer import messages as m
 from vivace.viewer.server import Server
 from vivace.viewer.session import Session
 
-PATIENCE = 600.0  # s
+PATIENCE = 40.0  # s
 SWEEPS = Budget(iterations=20)
 SMALL = Target("tablecloth", {"resolution": 12, "table": False})
 DRAWN = 40  # vertices along a side of the cloth that browsers show

@@ -127,12 +127,17 @@ pose_format("ply", "PLY", "application/octet-stream")
 pose_format("glb", "glTF (GLB)", "model/gltf-binary")
 
 
+def write_recording(recording: Recording, path: Path, camera: Camera | None, work: Work) -> None:
+    """As the suffix of `path` says: a film seen by `camera`, or the numbers."""
+    RECORDING_FORMATS[path.suffix[1:]].write(recording, path, camera, work)
+
+
 def recording_file(recording: Recording, name: str, camera: Camera | None, work: Work) -> tuple[str, bytes]:
     """Type and bytes of a recording in a format."""
-    form = RECORDING_FORMATS[name]
+    form = RECORDING_FORMATS[name]  # or says what there is
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"recording.{form.name}"
-        form.write(recording, path, camera, work)
+        write_recording(recording, path, camera, work)
         return form.media_type, path.read_bytes()
 
 
