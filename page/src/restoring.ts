@@ -14,6 +14,8 @@ function ask(): void {
   const said = read(location.hash);
   if (!said) return;
   send(said.restore);
+  // The address is the page's own again: loading it once more is not to undo what was changed since.
+  history.replaceState(null, "", key ? `#token=${encodeURIComponent(key)}` : "#");
   camera = said.camera && { scene: said.restore.scene, from: said.camera };
   look();
 }

@@ -100,8 +100,8 @@ def test_the_place_of_the_eye_and_not_the_distance_of_the_points():
 
 def test_positions_say_where_it_is():
     sheet = cloth(20, 20)
-    moved = sheet.vertices + [5.0, 0, 0]
-    stroke = np.array(ACROSS) + [5.0, 0, 0]
+    moved = sheet.vertices + np.array([5.0, 0, 0])
+    stroke = np.array(ACROSS) + np.array([5.0, 0, 0])
     after = cut(sheet, [5.0, 3, 0], stroke, moved)
     np.testing.assert_array_equal(after.mesh.triangles, cut(sheet, ABOVE, ACROSS).mesh.triangles)
     with pytest.raises(InputError, match="parts nothing"):
@@ -111,10 +111,10 @@ def test_positions_say_where_it_is():
 def test_a_cube_falls_into_two():
     box = cube(6)
     middle = box.bounds.mean(axis=0)
-    after = cut(box, middle + [0, 5, 0], middle + np.array([[-9, 0, 0.01], [9, 0, 0.01]]))
+    after = cut(box, middle + np.array([0, 5, 0]), middle + np.array([[-9, 0, 0.01], [9, 0, 0.01]]))
     check(box, after)
     assert pieces(after.mesh) == 2
-    half = cut(box, middle + [0, 5, 0], middle + np.array([[-9, 0, 0.01], [0.0, 0, 0.01]]))
+    half = cut(box, middle + np.array([0, 5, 0]), middle + np.array([[-9, 0, 0.01], [0.0, 0, 0.01]]))
     check(box, half)
     assert pieces(half.mesh) == 1
 

@@ -37,7 +37,7 @@ def test_bodies(material):
     box = cube(5)
     middle = box.bounds.mean(axis=0)
     before = Model.of(box, material)
-    after = cut_model(before, middle + [0, 5, 0], middle + np.array([[-9, 0, 0.01], [0.02, 0, 0.01]])).model
+    after = cut_model(before, middle + np.array([0, 5, 0]), middle + np.array([[-9, 0, 0.01], [0.02, 0, 0.01]])).model
     anew = Model.of(after.mesh, material)
     np.testing.assert_allclose(after.masses, anew.masses, rtol=1e-12)
     assert [rows(group) for group in after.groups] == [rows(group) for group in anew.groups]

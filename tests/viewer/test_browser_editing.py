@@ -51,7 +51,9 @@ def _history(what):
 def shown(page, viewer):
     """Wait until the page shows the scene as it is now."""
     until(
-        lambda: page.page.evaluate("window.vivace.ready && window.vivace.positions().length") == 3 * sim_of(viewer).model.n,
+        lambda: (
+            page.page.evaluate("window.vivace.ready && window.vivace.positions().length") == 3 * sim_of(viewer).model.n
+        ),
         "the changed scene on the page",
     )
 
@@ -125,7 +127,9 @@ def test_enter_pins_what_is_in_the_middle(app, hanging):
     app.page.check("#tool_pin", force=True)
     app.page.focus("#view")
     app.page.keyboard.press("Enter")
-    until(lambda: len(sim_of(hanging).model.pinned) == 3 or app.page.query_selector(".notices li"), "the pin, or a word")
+    until(
+        lambda: len(sim_of(hanging).model.pinned) == 3 or app.page.query_selector(".notices li"), "the pin, or a word"
+    )
 
 
 def test_a_recording_is_scrubbed(app, hanging):
@@ -140,7 +144,9 @@ def test_a_recording_is_scrubbed(app, hanging):
     app.slide("replay_frame", 3)
     until(lambda: session.replay == 3, "the frame")
     then = session.recording.motion(3)[0].ravel()
-    until(lambda: np.allclose(app.page.evaluate("Array.from(window.vivace.positions())"), then, atol=1e-3), "its picture")
+    until(
+        lambda: np.allclose(app.page.evaluate("Array.from(window.vivace.positions())"), then, atol=1e-3), "its picture"
+    )
     app.shoot("editing-replay")
     app.slide("replay_frame", 9)
     until(lambda: session.replay == 9, "another frame")
@@ -173,7 +179,10 @@ def test_a_pose_is_saved(app, hanging):
         app.page.click("#save_pose")
     with waiting.value.path().open("rb") as file:
         found = trimesh.load(file, file_type="ply", process=False)
-    assert (len(found.vertices), len(found.faces)) == (sim_of(hanging).model.n, len(sim_of(hanging).model.mesh.triangles))
+    assert (len(found.vertices), len(found.faces)) == (
+        sim_of(hanging).model.n,
+        len(sim_of(hanging).model.mesh.triangles),
+    )
 
 
 def test_a_link_restores_settings_and_camera(app, hanging, chromium):

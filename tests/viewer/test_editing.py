@@ -193,8 +193,8 @@ def test_what_is_cut_goes_on(target):
         middle = sim_of(told).positions.mean(axis=0)
         far = 3 * np.ptp(sim_of(told).positions, axis=0).max()
         tilt = 0.002 * far
-        stroke = [(middle + [s * far, 0.0, tilt]).tolist() for s in (-1, 1)]
-        cut(told, stroke, (middle + [0.0, 2 * far, 0.0]).tolist())
+        stroke = [(middle + np.array([s * far, 0.0, tilt])).tolist() for s in (-1, 1)]
+        cut(told, stroke, (middle + np.array([0.0, 2 * far, 0.0])).tolist())
         assert pieces(told) >= 2
         told.frames(30)
         assert not [text for text in told.notices() if "lost" in text]

@@ -15,9 +15,9 @@ from vivace.rigid import rotation
 from vivace.scenes import Scene, make_scene
 from vivace.viewer import Target
 from vivace.viewer import messages as m
+from vivace.viewer.exports import Work, write_recording
 from vivace.viewer.frames import frame_message
 from vivace.viewer.packing import unpack
-from vivace.viewer.exports import Work, write_recording
 from vivace.viewer.recordings import Recording, _film
 from vivace.viewer.recordings import frame_of as kept_of
 from vivace.viewer.running import Lost

@@ -51,6 +51,7 @@ export class Tools {
       around_.addEventListener(end, (event) => this.#up(event), first);
     }
     canvas.addEventListener("keydown", (event) => this.#key(event));
+    canvas.addEventListener("blur", () => delete canvas.dataset.pointed);
     tool.subscribe((now) => {
       this.#forget();
       canvas.style.cursor = CURSORS[now];
@@ -68,6 +69,7 @@ export class Tools {
     if (event.shiftKey || event.ctrlKey || link.value !== "open") return;
     event.stopPropagation();
     event.preventDefault();
+    this.#canvas.dataset.pointed = "true"; // no guide for the keyboard
     this.#canvas.focus({ preventScroll: true });
     if (this.#drawing) return; // one stroke at a time
     this.#canvas.setPointerCapture(event.pointerId);

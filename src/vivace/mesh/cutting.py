@@ -13,7 +13,7 @@ across faces at the vertex. At the tip of a cut the fan stays one, and so does t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -128,7 +128,7 @@ def _crossed(ways: np.ndarray, eye: np.ndarray, stroke: np.ndarray) -> np.ndarra
     sizes = np.linalg.norm(rays, axis=1)
     rays = rays / np.where(sizes > 0, sizes, 1.0)[:, None]
     seen = ways - eye
-    for p, q in zip(rays[:-1], rays[1:], strict=True):
+    for p, q in pairwise(rays):
         normal = np.cross(p, q)
         size = float(normal @ normal)
         if size < 1e-20:  # the pointer has not moved
@@ -149,12 +149,12 @@ def _crossed(ways: np.ndarray, eye: np.ndarray, stroke: np.ndarray) -> np.ndarra
 
 def _sizes(positions: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """(f,) lengths of edges, areas of triangles, 1 for vertices."""
-    corners = positions[faces]
+    corners, sizes = positions[faces], np.ones(len(faces))
     if faces.shape[1] == 2:
-        return np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1)
-    if faces.shape[1] == 3:
-        return 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-    return np.ones(len(faces))
+        sizes = np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1)
+    elif faces.shape[1] == 3:
+        sizes = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    return sizes
 
 
 def _tightened(parting: np.ndarray, pairs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
