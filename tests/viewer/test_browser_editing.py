@@ -7,7 +7,7 @@ from viewer.browser import BUILT, Page, aim, change_seen, sim_of
 from viewer.conftest import DRAWN, SWEEPS, until
 from vivace.mesh import connected_components
 from vivace.viewer import Target, Viewer
-from vivace.viewer.messages import Change
+from vivace.viewer.messages import Change, History
 
 pytestmark = [BUILT, pytest.mark.slow]
 
@@ -32,20 +32,13 @@ def app(desk, hanging):
     session.call(lambda: setattr(session.sims[0], "budget", SWEEPS))
     yield desk
     while session.state.undo:
-        before = session.state
-        session.tell("test", _history("undo"))
-        until(lambda before=before: session.state != before, "the undo")
+        session.tell("test", History("undo"))
+        session.ask(lambda: None).result()
     session.tell("test", Change(paused=False))
     desk.page.check("#tool_hand", force=True)
     errors = desk.errors[:]
     desk.errors.clear()
     assert not errors
-
-
-def _history(what):
-    from vivace.viewer.messages import History
-
-    return History(what)
 
 
 def shown(page, viewer):

@@ -38,7 +38,9 @@ def cut(session: Session, client: str, message: m.Cut) -> None:
         return
     running.check_cuttable()
     if session.given is not None:
-        raise InputError(f"{session.own} was made in Python, and a cut would make another of it: use vivace.model.cut_model")
+        raise InputError(
+            f"{session.own} was made in Python, and a cut would make another of it: use vivace.model.cut_model"
+        )
     now, start = running.sims[0].positions, running.own_model.n
     edit = cut_along(running.model, start, session.history.cuts, message.eye, message.stroke, now)
     if session.recording.active:
