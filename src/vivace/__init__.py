@@ -17,7 +17,56 @@ from . import deprecation
 from ._version import __version__
 
 if _TYPE_CHECKING:
-    from .everything import *
+    from .everything import (
+        CONSTRAINTS,
+        MATERIALS,
+        SCENES,
+        SOLVERS,
+        Blocks,
+        Body,
+        Budget,
+        Cloth,
+        Deadline,
+        ElementTerm,
+        FileError,
+        Frame,
+        InputError,
+        Jelly,
+        Material,
+        MissingExtraError,
+        Model,
+        Outcome,
+        Prepared,
+        Report,
+        RigidReport,
+        RigidScene,
+        RigidSimulation,
+        RigidState,
+        Role,
+        Scene,
+        Simulation,
+        Solid,
+        Solver,
+        State,
+        System,
+        Term,
+        UnknownNameError,
+        VivaceError,
+        Wire,
+        collisions,
+        constraint,
+        corotated,
+        fung,
+        hyperelastic,
+        hyperelastic_material,
+        load_scene,
+        make_scene,
+        mesh,
+        mooney_rivlin,
+        neo_hookean,
+        stable_neo_hookean,
+        stvk,
+    )
 
 __all__ = [
     "CONSTRAINTS",
@@ -70,7 +119,6 @@ __all__ = [
     "stable_neo_hookean",
     "stvk",
 ]
-
 
 
 def __getattr__(name: str) -> object:

@@ -5,10 +5,11 @@ import json
 import subprocess
 import sys
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
 from vivace.backends.cpu.compiling import compilation, compile_now, described
 from vivace.errors import InputError
@@ -19,6 +20,7 @@ from vivace.viewer.security import Gate, url_of
 from vivace.viewer.starting import warm_up
 
 from .conftest import PATIENCE, SMALL
+from .test_server import closed
 
 LIGHT = """
 import sys
@@ -45,10 +47,7 @@ def test_pages_are_told_what_is_done_and_to_come_again():
                 said.append(json.loads(await socket.recv()))
             await socket.send("nobody listens yet")
             await asyncio.to_thread(lobby.__exit__, None)
-            with pytest.raises(ConnectionClosed) as closed:
-                while True:
-                    await socket.recv()
-            return said, closed.value.rcvd.code
+            return said, await closed(socket)
 
     lobby = Lobby(gate := Gate(), "127.0.0.1", 0).__enter__()
     lobby.say("loading")
@@ -107,9 +106,8 @@ def test_what_is_compiled_is_described():
         compile_now(_double, cache=False)(2.0)
     assert told == [described(_double)]
     assert told[0].endswith(": double")
-    assert described(type("", (), {"__module__": "vivace.collisions.kernels.distance", "__name__": "_root"})) == (
-        "collisions, distance: root"
-    )
+    kernel = SimpleNamespace(__module__="vivace.collisions.kernels.distance", __name__="_root")
+    assert described(kernel) == "collisions, distance: root"
     assert described(lambda: 0).count("<") == 0
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import signal
+import threading
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import VivaceError
-
 from .arguments import add_target, natural, parameter, positive, positive_int
 from .console import err, out
 
@@ -75,29 +75,38 @@ def view(arguments: argparse.Namespace) -> None:
 
     key = kept_key(arguments.key_file) if arguments.key_file is not None else key_of_environment()
     gate = gate_of(arguments.host, key, arguments.also_known_as)
-    with Lobby(gate, arguments.host, arguments.port) as lobby:
-        url = url_of(arguments.host, lobby.port, gate)
-        out.print(url, soft_wrap=True)
-        if not is_loopback(arguments.host):
-            err.print("others on the network can reach this address; whoever has the key can take part", soft_wrap=True)
-        shown = not arguments.no_browser and _open_browser(url)
-        err.print("Ctrl-C ends it" if shown else "open it in a browser; Ctrl-C ends it", soft_wrap=True)
-        try:
-            viewer = _ready(arguments, lobby, gate.token)
-        except VivaceError as error:
-            lobby.say(str(error), failed=True)
-            if shown:
-                lobby.wait_for_page()  # the person looks there by now
-            raise
-    viewer.start()
-    # An exception could be raised where Python swallows it, as in a finaliser, and the interrupt would be lost.
-    default = signal.signal(signal.SIGINT, viewer.end)
+    interrupted = threading.Event()
+
+    def interrupt(*_: object) -> None:
+        interrupted.set()  # the exception may be raised where Python swallows it, as in a finaliser
+        raise KeyboardInterrupt
+
+    default = signal.signal(signal.SIGINT, interrupt)
     try:
-        viewer.wait()
-        err.print("stopped")
+        with Lobby(gate, arguments.host, arguments.port) as lobby:
+            url = url_of(arguments.host, lobby.port, gate)
+            out.print(url, soft_wrap=True)
+            if not is_loopback(arguments.host):
+                who = "others on the network can reach this address; whoever has the key can take part"
+                err.print(who, soft_wrap=True)
+            shown = not arguments.no_browser and _open_browser(url)
+            err.print("Ctrl-C ends it" if shown else "open it in a browser; Ctrl-C ends it", soft_wrap=True)
+            try:
+                viewer = _ready(arguments, lobby, gate.token)
+            except VivaceError as error:
+                lobby.say(str(error), failed=True)
+                if shown:
+                    lobby.wait_for_page()  # the person looks there by now
+                raise
+        if not interrupted.is_set():
+            signal.signal(signal.SIGINT, viewer.end)
+            with viewer:
+                viewer.wait()
+    except KeyboardInterrupt:
+        pass
     finally:
-        viewer.stop()
         signal.signal(signal.SIGINT, default)
+    err.print("stopped")
 
 
 def _ready(arguments: argparse.Namespace, lobby: Lobby, key: str) -> Viewer:

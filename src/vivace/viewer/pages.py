@@ -100,7 +100,9 @@ def read_request(request: Request) -> Asked | Response:
         return refusal(why, page=False, status=http.HTTPStatus.METHOD_NOT_ALLOWED)
     if path == "/check":  # browsers send no Origin when a page asks its own server
         origin = origin or said.get("origin", [None])[0]
-    return Asked("/index.html" if path == "/" else path, host, origin, {name: values[0] for name, values in said.items()})
+    return Asked(
+        "/index.html" if path == "/" else path, host, origin, {name: values[0] for name, values in said.items()}
+    )
 
 
 class Connection(ServerConnection):
