@@ -47,7 +47,7 @@ from .settings import (
     Vertex,
     Wind,
 )
-from .to_page import Download, Hello, Notice, SceneChoice, SolverChoice, State, ToPage
+from .to_page import Download, Hello, Notice, SceneChoice, SolverChoice, Starting, State, ToPage
 
 __all__ = [
     "FROM_PAGE",
@@ -85,6 +85,7 @@ __all__ = [
     "SetRecording",
     "Settings",
     "SolverChoice",
+    "Starting",
     "State",
     "Stiffness",
     "TimeStep",
