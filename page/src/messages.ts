@@ -277,6 +277,15 @@ export interface SolverChoice {
   most_relaxation: number | null;
 }
 
+/** Before there is a simulation: what is being done. `done` of about `total` parts; None where nobody knows. */
+export interface Starting {
+  type: "starting";
+  text: string;
+  done?: number | null;
+  total?: number | null;
+  failed?: boolean;
+}
+
 /** After every change. */
 export interface State {
   type: "state";
@@ -295,7 +304,7 @@ export interface State {
 
 export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Cancel | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
 
-export type ToPage = Hello | State | Notice | Progress | Download;
+export type ToPage = Hello | State | Starting | Notice | Progress | Download;
 
 /** The smallest and the largest value of each setting. */
 export const RANGES = {

@@ -58,7 +58,18 @@ from .settings import (
     Vertices,
     Wind,
 )
-from .to_page import Download, FormatChoice, Hello, Notice, Progress, SceneChoice, SolverChoice, State, ToPage
+from .to_page import (
+    Download,
+    FormatChoice,
+    Hello,
+    Notice,
+    Progress,
+    SceneChoice,
+    SolverChoice,
+    Starting,
+    State,
+    ToPage,
+)
 
 __all__ = [
     "FROM_PAGE",
@@ -106,6 +117,7 @@ __all__ = [
     "SetRecording",
     "Settings",
     "SolverChoice",
+    "Starting",
     "State",
     "Stiffness",
     "Stroke",
