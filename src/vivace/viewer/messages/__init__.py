@@ -6,7 +6,7 @@ and `FrameData`, are a header with arrays behind it, see `packing`.
 
     page ──► server    grab drag release   change run load_scene set_recording save cancel   drawn
                        pin pin_by cut history replay restore
-    server ──► page    hello state notice progress download   SceneData FrameData (binary)
+    server ──► page    hello state starting notice progress download   SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
 """
