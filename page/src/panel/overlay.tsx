@@ -5,6 +5,7 @@ import { connectionActions, dismiss, link, notices, refusal, starting, state, ty
 import { THIN, count, fixed, percent } from "./format";
 import { rigid } from "./settings";
 import { Cross } from "./icons";
+import { ProgressLine } from "./progress";
 import { slowFrame } from "./throttle";
 
 function Labels() {
@@ -158,6 +159,7 @@ export function Overlay() {
       <LinkState />
       <div class="foot">
         <Notices />
+        <ProgressLine />
         <Busy />
       </div>
     </>
