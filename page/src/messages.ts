@@ -93,6 +93,7 @@ export interface Change {
   wind?: number | null;
   wind_heading?: number | null;
   grab_radius?: number | null;
+  hand_force?: number | null;
   paused?: boolean | null;
   colour_by?: ColourBy | null;
 }
@@ -170,6 +171,7 @@ export interface Settings {
   wind: number;
   wind_heading: number;
   grab_radius: number;
+  hand_force: number;
   paused: boolean;
   colour_by: ColourBy;
 }
@@ -204,6 +206,13 @@ export interface SceneChoice {
   summary: string;
 }
 
+/** What `pointer` of this page held has slipped out of the hand; `text` says why. */
+export interface Slipped {
+  type: "slipped";
+  pointer: number;
+  text: string;
+}
+
 /** `relaxation`: its default ω, None where there is none to set; `most_relaxation`: the largest that is stable. */
 export interface SolverChoice {
   name: string;
@@ -226,7 +235,7 @@ export interface State {
 
 export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Drawn;
 
-export type ToPage = Hello | State | Notice | Download;
+export type ToPage = Hello | State | Notice | Slipped | Download;
 
 /** The smallest and the largest value of each setting. */
 export const RANGES = {
@@ -239,4 +248,5 @@ export const RANGES = {
   wind: [0, 20],
   wind_heading: [0, 360],
   grab_radius: [0, 0.3],
+  hand_force: [0.1, 2000],
 } as const;

@@ -5,7 +5,7 @@ the two together. Text messages are JSON objects whose "type" is the class's own
 and `FrameData`, are a header with arrays behind it, see `packing`.
 
     page ──► server    grab drag release   change run load_scene set_recording save   drawn
-    server ──► page    hello state notice download            SceneData FrameData (binary)
+    server ──► page    hello state notice slipped download            SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
 """
@@ -33,6 +33,7 @@ from .settings import (
     ColourBy,
     GrabRadius,
     Gravity,
+    HandForce,
     Heading,
     Iterations,
     Name,
@@ -47,7 +48,7 @@ from .settings import (
     Vertex,
     Wind,
 )
-from .to_page import Download, Hello, Notice, SceneChoice, SolverChoice, State, ToPage
+from .to_page import Download, Hello, Notice, SceneChoice, Slipped, SolverChoice, State, ToPage
 
 __all__ = [
     "FROM_PAGE",
@@ -67,6 +68,7 @@ __all__ = [
     "Grab",
     "GrabRadius",
     "Gravity",
+    "HandForce",
     "Heading",
     "Hello",
     "Iterations",
@@ -84,6 +86,7 @@ __all__ = [
     "SceneData",
     "SetRecording",
     "Settings",
+    "Slipped",
     "SolverChoice",
     "State",
     "Stiffness",

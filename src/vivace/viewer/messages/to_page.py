@@ -65,6 +65,15 @@ class Notice:
 
 
 @dataclass(frozen=True)
+class Slipped:
+    """What `pointer` of this page held has slipped out of the hand; `text` says why."""
+
+    type: ClassVar[str] = "slipped"
+    pointer: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Download:
     """A file is ready at `path` (on this server, with the token)."""
 
@@ -73,4 +82,4 @@ class Download:
     name: str
 
 
-ToPage = Hello | State | Notice | Download
+ToPage = Hello | State | Notice | Slipped | Download
