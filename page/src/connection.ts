@@ -2,7 +2,7 @@
 
 import type { Download, FrameData, FromPage, SceneData, ToPage } from "./messages";
 import { isScene, unpack, type Message } from "./packing";
-import { connectionActions, hello, link, notify, refusal, sendWith, state } from "./store";
+import { connectionActions, hello, link, notify, refusal, sendWith, stageActions, state } from "./store";
 
 const FIRST_DELAY = 500; // ms before the first new try; each later one waits twice as long
 const LONGEST_DELAY = 5000;
@@ -43,6 +43,10 @@ function hear(message: ToPage): void {
       break;
     case "notice":
       notify(message.level, message.text);
+      break;
+    case "slipped":
+      stageActions.slipped(message.pointer);
+      notify("info", message.text);
       break;
     case "download":
       download(message);

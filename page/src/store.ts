@@ -25,12 +25,17 @@ export const pace = signal<Pace>({ fps: 0, latency: null });
 export const notices = signal<(Notice & { id: number })[]>([]);
 export const theme = signal<"light" | "dark">("light");
 
+/** What somebody who grabs by keyboard is told; "" when there is nothing to say. */
+export const handSays = signal("");
+
 /** Things the stage does for the panel; it sets them when it is there. */
 export const stageActions = {
   /** Download what is seen as PNG. */
   still: (): void => {},
   /** Back to the scene's own view. */
   home: (): void => {},
+  /** What a pointer held has slipped out of the hand. */
+  slipped: (_pointer: number): void => {},
   /** From where the person looks. */
   camera: (): { eye: number[]; target: number[] } => ({ eye: [0, 0, 1], target: [0, 0, 0] }),
 };

@@ -8,7 +8,7 @@ from vivace.collisions import Box, Plane
 from vivace.simulation import hands as hands_module
 
 FAMILIES = ["auto", "vivace", "newton-multigrid", "descent", "pbd-coloured"]
-SOFT = FAMILIES[:-1]  # those whose pins give way
+SOFT = ["auto", "newton-multigrid", "descent"]  # those whose springs are as weak as the hand
 WEIGHT = 0.3 * 9.81  # N, of the sheet
 
 
@@ -91,7 +91,7 @@ def test_what_cannot_come_is_let_go_before_it_tears(solver):
         worst = max(worst, strain(sim))
     assert sorted(slipped) == sorted(patch)
     assert sim.grabbed == ()
-    assert worst < 0.5
+    assert worst < (1.0 if sim.solver.snaps_pins else 0.5)
 
 
 @pytest.mark.parametrize("solver", FAMILIES)
@@ -189,6 +189,7 @@ def test_force_and_shares_are_stiffness():
     sim = Simulation(sheet(), budget=Budget(iterations=5), threads=1)
     patch = held(sim, 30.0, shares=np.arange(1.0, 10.0))
     (hand,) = sim.hands
+    assert hand.firm == 0
     expected = np.arange(1.0, 10.0) / 45.0 * 30.0 / hand.reach
     np.testing.assert_allclose(sim.system.pin_weight[patch], expected)
     sim.grab(patch, sim.positions[patch] + 0.1)

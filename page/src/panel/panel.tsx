@@ -6,6 +6,7 @@ import "../style.css";
 import { hello, state, theme } from "../store";
 import { ColouringSection } from "./colouring";
 import { helpOpen } from "./actions";
+import { HandSection } from "./hand";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
 import { Overlay } from "./overlay";
@@ -60,6 +61,7 @@ function Controls() {
           <PlotSection />
           {!rigid.value && <ColouringSection />}
           <WorldSection />
+          <HandSection />
           <RecordingSection />
         </fieldset>
       ) : (

@@ -5,10 +5,11 @@ import { PerspectiveCamera, Vector3, type WebGLRenderer } from "three";
 
 import type { FrameData, SceneData } from "../messages";
 import type { Message } from "../packing";
-import { frame, hello, notify, scene, send, stageActions, theme } from "../store";
+import { frame, hello, notify, scene, send, stageActions, state, theme } from "../store";
 import { Eye } from "./camera";
 import { divide, viewAt, viewports } from "./layout";
 import { LOOKS } from "./look";
+import { KeyboardHand } from "./keyboard_hand";
 import { PaceMeter, Sharpness } from "./pace";
 import { placeOf, rayThrough, type Hit } from "./picking";
 import { Pointers } from "./pointers";
@@ -44,8 +45,14 @@ export class Stage {
       pick: (x, y, hovering) => this.#pick(x, y, hovering),
       position: (grip, view) => placeOf(grip, this.positions(view)),
       ordered: (order, time) => this.pace.ordered(order, time),
-      redraw: () => this.#ask(!frugal),
+      // Nothing else would show where it is pulled to while the simulation is paused.
+      redraw: () => this.#ask(!frugal || (state.value?.settings.paused ?? false)),
     });
+    const keys = new KeyboardHand(canvas, this.#pointers);
+    stageActions.slipped = (pointer) => {
+      this.#pointers.slipped(pointer);
+      keys.slipped();
+    };
     this.#eye = new Eye(this.camera, canvas, () => this.redraw());
     new ResizeObserver(() => this.#resize()).observe(canvas.parentElement ?? canvas);
     this.#resize();

@@ -33,7 +33,6 @@ class Controls(Holding):
     guess: str
     integrator: str
     frames: int
-    _solver: Solver
     _budget: Budget
     _forces: np.ndarray
     _gravity: np.ndarray
@@ -44,10 +43,6 @@ class Controls(Holding):
     _after_ns: int
     _seconds: float
     _from_frame: int
-
-    @abstractmethod
-    def prepare(self, *, wait: bool = False) -> bool:
-        """Make the solver ready."""
 
     @abstractmethod
     def _choose_substeps(self) -> None:

@@ -11,12 +11,16 @@ allows, and the step sees pins. Implicit as these are, a light cloth is not thro
 A solver that stops early leaves stretch near what is pulled, and where it is pulled over an edge. So a hand feels all
 edges of the mesh after every step, and takes smaller steps while one is drawn out (or pressed together); how much
 smaller is `care`. It slips when one stays so for longer than the body bears, and when the hand has pulled with all it
-has for a while and the goal is no nearer. Position based solvers hold pins exactly, however soft: there care alone
-keeps a body together.
+has for a while and the goal is no nearer.
+
+Solvers that start pins at their targets do so because they sweep: a weak spring would move next to nothing in the few
+sweeps of a step. For these a spring is at least as stiff as what it pulls at (`Hand.firm`), and position based ones
+hold every pin exactly. There the force has no end in newtons, and care alone keeps a body together.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -32,6 +36,7 @@ CARE = 0.25  # of its reach that a hand uses at first
 BOLDER = 4.2  # 1/s: the rate at which it uses more where nothing is drawn out
 TEARS, SOLID_TEARS = 0.2, 1.0  # stretch that sheets and bodies of tetrahedra bear for long
 EASE = 0.25  # of that: from there on a hand takes care
+SLACK, MOST_SLACK = 15.0, 0.5  # times the mean strain: what a solver leaves by itself, and no fault of the hand
 LEAST_CARE, SHYEST = 0.02, 0.4  # of the reach, and of what it used in the step before
 PATIENCE = 0.1  # s: how long the body may be drawn out farther than it bears
 STRENGTH = 0.6  # s: how long a hand pulls with all it has at what does not come
@@ -51,6 +56,7 @@ class Hand:
         shares: (k,) of the force that each has; their sum is 1.
         force: the most that it pulls with (N).
         reach: how far ahead of what it holds it may pull (m).
+        firm: the least stiffness of a spring in the middle (N/m).
         usual: the largest strain of an edge when it took hold.
         care: share of the reach that it uses, less where the body is drawn out.
         torn: how long the body has been drawn out farther than it bears (s).
@@ -62,6 +68,7 @@ class Hand:
     shares: np.ndarray
     force: float
     reach: float
+    firm: float
     usual: float
     care: float = CARE
     torn: float = 0.0
@@ -71,7 +78,8 @@ class Hand:
     @property
     def stiffness(self) -> np.ndarray:
         """(k,) of its springs, N/m."""
-        return np.asarray(self.shares * (self.force / self.reach))
+        most = float(self.shares.max(initial=0.0))
+        return np.asarray(self.shares * max(self.force / self.reach, self.firm / max(most, 1e-30)))
 
 
 class Hands:
@@ -116,10 +124,11 @@ class Hands:
         """Stiffnesses of the springs by vertex, N/m."""
         return {int(v): float(k) for hand in self._hands for v, k in zip(hand.vertices, hand.stiffness, strict=True)}
 
-    def strain(self, q: np.ndarray) -> float:
-        """The largest |l/l₀ - 1| of an edge, at positions q."""
+    def strain(self, q: np.ndarray, usual: float = 0.0) -> float:
+        """The largest |l/l₀ - 1| of an edge at positions q, beyond what is usual or what a slack solver leaves."""
         self._worst[:] = 0.0
-        return float(edge_strain(q, self._edges, self._lengths, self._worst)[2])
+        mean, _, largest = edge_strain(q, self._edges, self._lengths, self._worst)
+        return float(largest - max(usual, min(SLACK * mean, MOST_SLACK)))
 
     def add(self, hand: Hand) -> None:
         """One more."""
@@ -148,11 +157,11 @@ class Hands:
 
     def slips(self, hand: Hand, q: np.ndarray, h: float) -> bool:
         """Feel what a step of h seconds has done to the body, and whether the hand has to let go."""
-        strain = self.strain(q) - hand.usual
-        change = EASE * self._tears / max(strain, 1e-9)
-        hand.care = min(1.0, max(LEAST_CARE, hand.care * min(np.exp(BOLDER * h), max(SHYEST, change))))
-        hand.torn = hand.torn + h if strain > self._tears else 0.0
+        strain = self.strain(q, hand.usual)
         held = q[hand.vertices, :3].astype(np.float64)
+        change = EASE * self._tears / max(strain, 1e-9)
+        hand.care = min(1.0, max(LEAST_CARE, hand.care * min(math.exp(BOLDER * h), max(SHYEST, change))))
+        hand.torn = hand.torn + h if strain > self._tears else 0.0
         gap = float(np.linalg.norm(hand.shares @ (hand.goals - held))) / float(hand.shares.sum())
         vain = gap > AWAY * hand.reach and hand.gap - gap < CLOSING * h
         hand.spent = hand.spent + h if vain else max(0.0, hand.spent - h)
@@ -167,7 +176,7 @@ class Hands:
         return {
             "hands.count": np.array([len(hand.vertices) for hand in self._hands]),
             "hands.about": np.array(
-                [[one.force, one.reach, one.usual, one.care, one.torn, one.spent] for one in self._hands]
+                [[one.force, one.reach, one.firm, one.usual, one.care, one.torn, one.spent] for one in self._hands]
             ),
             "hands.vertices": np.concatenate([hand.vertices for hand in self._hands]),
             "hands.goals": np.concatenate([hand.goals for hand in self._hands]),

@@ -13,6 +13,8 @@ from ..collisions.detector import Detector
 from ..energy.system import System
 from ..errors import InputError
 from ..model import Model
+from ..model.model import FIRM
+from ..solvers import Solver
 from .grabs import Grabs, chosen
 from .hands import Hand, Hands
 from .motion import Motion, as_points, as_rows
@@ -25,6 +27,7 @@ class Holding(ABC):
 
     system: System
     _model: Model
+    _solver: Solver
     _motion: Motion
     _grabs: Grabs
     _hands: Hands
@@ -38,6 +41,10 @@ class Holding(ABC):
     @abstractmethod
     def _adopt(self, model: Model) -> None:
         """Go on with another model, time step or number of substeps."""
+
+    @abstractmethod
+    def prepare(self, *, wait: bool = False) -> bool:
+        """Make the solver ready."""
 
     def grab(
         self,
@@ -59,8 +66,8 @@ class Holding(ABC):
                 it points at.
             target: where to hold it, (3,), or (k, 3) for k vertices, m; by default where it is.
             force: by default the vertices are held exactly. With a force (N) a hand holds them together: it pulls with
-                no more than that, less where the body would be torn, and slips when it cannot hold on (`slipped`). A
-                hand keeps its force when it is moved without saying one.
+                no more than that (solvers that sweep aside, see `hands`), less where the body would be torn, and slips
+                when it cannot hold on (`slipped`). A hand keeps its force when it is moved without saying one.
             shares: (k,) how much of the force each vertex gets, relative to the others; by default all alike.
 
         Returns:
@@ -100,7 +107,9 @@ class Holding(ABC):
             assert force is not None
             even = np.full(len(vertices), 1.0 / len(vertices))
             reach, usual = self._hands.reach(self._h), self._hands.strain(self._motion.q)
-            hand = Hand(np.array(vertices), goals, even, float(force), reach, usual)
+            self.prepare()  # only then it is known who solves
+            firm = self._model.pin_stiffness / FIRM if self._solver.snaps_pins else 0.0
+            hand = Hand(np.array(vertices), goals, even, float(force), reach, firm, usual)
             hand.shares = even if shares is None else _as_shares(shares, len(vertices))
             self._hands.add(hand)
             self._grabs.grab(vertices, as_points(self._motion.q[vertices]), hand.stiffness)
