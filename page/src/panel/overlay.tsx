@@ -5,6 +5,7 @@ import { connectionActions, dismiss, link, notices, refusal, starting, state, ty
 import { THIN, count, fixed, percent } from "./format";
 import { rigid, settings } from "./settings";
 import { Cross } from "./icons";
+import { ProgressLine } from "./progress";
 import { slowFrame } from "./throttle";
 
 function Labels() {
@@ -170,6 +171,7 @@ export function Overlay() {
       <div class="foot">
         <Notices />
         <SlowMotion />
+        <ProgressLine />
         <Busy />
       </div>
     </>

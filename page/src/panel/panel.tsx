@@ -5,6 +5,7 @@ import { render } from "preact";
 import "../style.css";
 import { hello, state, theme } from "../store";
 import { ColouringSection } from "./colouring";
+import { EditingSection } from "./editing";
 import { helpOpen } from "./actions";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
@@ -60,6 +61,7 @@ function Controls() {
           <PlotSection />
           {!rigid.value && <ColouringSection />}
           <WorldSection />
+          <EditingSection />
           <RecordingSection />
         </fieldset>
       ) : (

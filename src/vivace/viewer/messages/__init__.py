@@ -4,8 +4,9 @@ The page's types (page/src/messages.ts) are made from these by `python -m vivace
 the two together. Text messages are JSON objects whose "type" is the class's own word. The two binary ones, `SceneData`
 and `FrameData`, are a header with arrays behind it, see `packing`.
 
-    page ──► server    grab drag release   change run load_scene set_recording save   drawn
-    server ──► page    hello state notice download            SceneData FrameData (binary)
+    page ──► server    grab drag release   change run load_scene set_recording save cancel   drawn
+                       pin pin_by cut history replay restore
+    server ──► page    hello state starting notice progress download   SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
 """
@@ -15,13 +16,20 @@ from .coding import decode, encode, plain
 from .from_page import (
     FROM_PAGE,
     RANGES,
+    Cancel,
     Change,
+    Cut,
     Drag,
     Drawn,
     FromPage,
     Grab,
+    History,
     LoadScene,
+    Pin,
+    PinBy,
     Release,
+    Replay,
+    Restore,
     Run,
     Save,
     SetRecording,
@@ -34,20 +42,34 @@ from .settings import (
     GrabRadius,
     Gravity,
     Heading,
+    Index,
     Iterations,
     Name,
     Order,
+    PinRule,
     Pointer,
-    RecordingFormat,
     Relaxation,
     Settings,
     Stiffness,
+    Stroke,
     TimeStep,
     Vector,
     Vertex,
+    Vertices,
     Wind,
 )
-from .to_page import Download, Hello, Notice, SceneChoice, SolverChoice, Starting, State, ToPage
+from .to_page import (
+    Download,
+    FormatChoice,
+    Hello,
+    Notice,
+    Progress,
+    SceneChoice,
+    SolverChoice,
+    Starting,
+    State,
+    ToPage,
+)
 
 __all__ = [
     "FROM_PAGE",
@@ -57,11 +79,14 @@ __all__ = [
     "BodyKind",
     "BudgetMs",
     "CameraView",
+    "Cancel",
     "Change",
     "ColourBy",
+    "Cut",
     "Download",
     "Drag",
     "Drawn",
+    "FormatChoice",
     "FrameData",
     "FromPage",
     "Grab",
@@ -69,15 +94,22 @@ __all__ = [
     "Gravity",
     "Heading",
     "Hello",
+    "History",
+    "Index",
     "Iterations",
     "LoadScene",
     "Name",
     "Notice",
     "Order",
+    "Pin",
+    "PinBy",
+    "PinRule",
     "Pointer",
-    "RecordingFormat",
+    "Progress",
     "Relaxation",
     "Release",
+    "Replay",
+    "Restore",
     "Run",
     "Save",
     "SceneChoice",
@@ -88,10 +120,12 @@ __all__ = [
     "Starting",
     "State",
     "Stiffness",
+    "Stroke",
     "TimeStep",
     "ToPage",
     "Vector",
     "Vertex",
+    "Vertices",
     "ViewData",
     "Wind",
     "decode",
