@@ -1,6 +1,7 @@
 // Grabbing without a pointer: Enter on the view shows a cross, arrows aim it, Enter takes hold, arrows pull, Enter lets go.
 
 import { handSays, link, scene } from "../store";
+import { tool } from "../tools";
 import type { Pointers } from "./pointers";
 
 const STEP = 24; // CSS pixels for an arrow, a quarter of that with shift
@@ -21,10 +22,13 @@ const ARROWS: Record<string, [number, number]> = {
 export class KeyboardHand {
   readonly #canvas: HTMLCanvasElement;
   readonly #pointers: Pointers;
+  readonly #near: (x: number, y: number) => [number, number];
   readonly #cross = document.createElement("div");
   #aim: [number, number] | null = null;
 
-  constructor(canvas: HTMLCanvasElement, pointers: Pointers) {
+  /** `near`: where on the stage (CSS pixels) a body is seen that is near to a place. */
+  constructor(canvas: HTMLCanvasElement, pointers: Pointers, near: (x: number, y: number) => [number, number]) {
+    this.#near = near;
     this.#canvas = canvas;
     this.#pointers = pointers;
     this.#cross.className = "crosshair";
@@ -42,6 +46,7 @@ export class KeyboardHand {
       if (now !== "open") this.#end("");
     });
     scene.subscribe(() => this.#end(""));
+    tool.subscribe(() => this.#end(""));
   }
 
   /** What was held has slipped: the cross is there again. */
@@ -79,9 +84,9 @@ export class KeyboardHand {
   }
 
   #begin(): boolean {
-    if (link.value !== "open" || !scene.value) return false;
+    if (link.value !== "open" || !scene.value || tool.value !== "hand") return false;
     const { clientWidth, clientHeight } = this.#canvas;
-    this.#aim = [clientWidth / 2, clientHeight / 2];
+    this.#aim = this.#near(clientWidth / 2, clientHeight / 2);
     this.#cross.hidden = false;
     this.#place();
     handSays.value = AIMING;

@@ -16,6 +16,8 @@ import { Pointers } from "./pointers";
 import { Tools } from "./tools";
 import { World } from "./world";
 
+const LOOKED_AT = 2000; // vertices of which the nearest to a place is looked for
+const TRIED = 60; // of these, the nearest: rims and what is hidden are missed
 const STILL = 2; // pixels of a still to one of CSS
 
 export class Stage {
@@ -50,7 +52,7 @@ export class Stage {
       // Nothing else would show where it is pulled to while the simulation is paused.
       redraw: () => this.#ask(!frugal || (state.value?.settings.paused ?? false)),
     });
-    const keys = new KeyboardHand(canvas, this.#pointers);
+    const keys = new KeyboardHand(canvas, this.#pointers, (x, y) => this.#near(x, y));
     stageActions.slipped = (pointer) => {
       this.#pointers.slipped(pointer);
       keys.slipped();
@@ -225,6 +227,19 @@ export class Stage {
     const { picker } = this.#world;
     if (!picker || !viewport || !this.#shown) return null;
     return picker.pick(rayThrough(x, y, viewport, this.camera), view, this.camera, viewport, hovering);
+  }
+
+  /** The place itself, if a body is seen there, or that of the nearest vertex that is. */
+  #near(x: number, y: number): [number, number] {
+    if (this.#pick(x, y, true)) return [x, y];
+    const count = this.positions().length / 3;
+    const box = this.#canvas.getBoundingClientRect();
+    const places = Array.from({ length: Math.min(count, LOOKED_AT) }, (_, k): [number, number] => {
+      const [left, top] = this.project(Math.floor((k * count) / Math.min(count, LOOKED_AT)));
+      return [left - box.left, top - box.top];
+    });
+    places.sort((a, b) => Math.hypot(a[0] - x, a[1] - y) - Math.hypot(b[0] - x, b[1] - y));
+    return places.slice(0, TRIED).find((place) => this.#pick(...place, true)) ?? [x, y];
   }
 
   #still(): void {
