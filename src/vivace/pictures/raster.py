@@ -23,6 +23,8 @@ BEHIND = 1.005  # distance at which scenery is drawn, in its own: flat triangles
 class Raster(Painter):
     """Draws every triangle into a buffer of depths: needs no graphics card, and is quick."""
 
+    _bleed = 0.0
+
     def __init__(self, view: View):
         Renderer.__init__(self, view)
         width, height = view.size[0] * view.samples, view.size[1] * view.samples
