@@ -224,7 +224,8 @@ def test_progress_and_cancelling(app, hanging):
     app.until("!document.querySelector('#save_recording').disabled")
     app.page.click("#save_recording")
     app.until(
-        "/(getting ready \\(\\d+ s\\)|drawing the film): \\d+ of \\d+/.test(document.querySelector('.progress')?.textContent)"
+        "/(getting ready \\(\\d+ s\\)|drawing the film): \\d+ of \\d+/"
+        ".test(document.querySelector('.progress')?.textContent)"
     )
     app.shoot("editing-progress")
     app.page.click("#cancel_save")
