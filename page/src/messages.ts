@@ -34,6 +34,7 @@ export interface FrameData {
   scene: number;
   time: number;
   speed: number;
+  slow: string;
   colour_by: ColourBy;
   orders: Record<string, number>;
   views: ViewData[];
