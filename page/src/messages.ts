@@ -8,6 +8,10 @@ export type ColourBy = "plain" | "strain" | "graph" | "contact" | "residual" | "
 
 export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "graph", "contact", "residual", "conversion"];
 
+export type MeshKind = "jelly" | "shell" | "cloth";
+
+export const MESH_KIND: readonly MeshKind[] = ["jelly", "shell", "cloth"];
+
 export type RecordingFormat = "mp4" | "gif" | "npz";
 
 export const RECORDING_FORMAT: readonly RecordingFormat[] = ["mp4", "gif", "npz"];
@@ -87,6 +91,8 @@ export interface Change {
   relaxation?: number | null;
   budget_ms?: number | null;
   iterations?: number | null;
+  fabric?: string | null;
+  self_contact?: boolean | null;
   stiffness?: number | null;
   time_step?: number | null;
   gravity?: number | null;
@@ -136,6 +142,13 @@ export interface Release {
   order: number;
 }
 
+/** Make the scene anew with the settings as they are: finer or coarser, or one's own mesh as something else. */
+export interface Remake {
+  type: "remake";
+  resolution?: number | null;
+  kind?: MeshKind | null;
+}
+
 /** `step`: one step, while paused. `reset`: the scene from its start, with the settings as they are. */
 export interface Run {
   type: "run";
@@ -164,6 +177,8 @@ export interface Settings {
   relaxation: number | null;
   budget_ms: number;
   iterations: number | null;
+  fabric: string;
+  self_contact: boolean;
   stiffness: number;
   time_step: number;
   gravity: number;
@@ -181,6 +196,18 @@ export interface Download {
   name: string;
 }
 
+/** A fabric that the page offers: kg/m², N/m, N m, 1/s and m. */
+export interface FabricChoice {
+  name: string;
+  summary: string;
+  density: number;
+  stretch: number;
+  bend: number;
+  friction: number;
+  damping: number;
+  thickness: number;
+}
+
 /** The first message. `client`: this page's key in `FrameData.orders`. */
 export interface Hello {
   type: "hello";
@@ -189,6 +216,9 @@ export interface Hello {
   solvers: SolverChoice[];
   contact_solvers: SolverChoice[];
   scenes: SceneChoice[];
+  fabrics: FabricChoice[];
+  gallery: boolean;
+  uploads: string[];
 }
 
 /** Something to tell the person. */
@@ -218,13 +248,18 @@ export interface State {
   scene: string;
   bodies: BodyKind;
   settings: Settings;
+  controls: string[];
+  solvers: string[];
+  resolution: number[];
+  kind: MeshKind | "";
+  kinds: MeshKind[];
   busy: string;
   recording: boolean;
   recorded_frames: number;
   recorded_seconds: number;
 }
 
-export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Drawn;
+export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | SetRecording | Save | Drawn;
 
 export type ToPage = Hello | State | Notice | Download;
 

@@ -11,9 +11,13 @@ from ..solvers.rigid import make_contact_solver
 from .arguments import add_target, natural, parameter, positive, positive_int
 from .console import err, out
 
-DETAILS = """Show a scene in the browser while it runs: grab it, drag it, fling it; change solver, budget, stiffness,
-time step, gravity and wind; compare two solvers side by side; record a take. Rigid bodies (vivace view box-stack) are
-grabbed and thrown too.
+FIRST = "tablecloth"  # what moves behind the gallery
+DETAILS = """Show a scene in the browser while it runs: grab it, drag it, fling it; choose a fabric; change gravity, wind,
+solver, budget and time step; compare two solvers side by side; record a take. Rigid bodies (vivace view box-stack) are
+grabbed and thrown too. Without a TARGET the page begins with a gallery: scenes, fabrics, and a place to drop a mesh.
+
+A mesh of your own (vivace view shirt.obj) is brought to a size that reads and put on the floor or hung:
+--set kind=jelly fills a closed surface, shell and cloth make a wall or a sheet of it.
 
 The server listens on this machine only, and the address it prints carries a key: keep it to yourself. To look from
 another machine, forward the port (ssh -L 8008:localhost:8008 HOST) and open the address there.
@@ -25,7 +29,7 @@ a table); --set changes that: vivace view tablecloth --set table=false --set res
 
 def add_arguments(sub: argparse.ArgumentParser) -> None:
     """Add the options of `vivace view`."""
-    add_target(sub)
+    add_target(sub, optional=True)
     sub.add_argument("--solver", metavar="NAME", help="to start with (default: the scene's own)")
     sub.add_argument("--budget-ms", type=positive, metavar="B", help="milliseconds a step, 1 to 33 (default 8)")
     sub.add_argument(
@@ -55,6 +59,9 @@ def view(arguments: argparse.Namespace) -> None:
     """Show a scene in the browser until somebody stops it: `vivace view`."""
     from ..viewer import Target, Viewer
 
+    gallery = arguments.target is None
+    if gallery:
+        arguments.target = FIRST
     if arguments.solver is not None and arguments.target in SCENES:  # complain before the scene is made
         (make_contact_solver if is_rigid(arguments.target) else make_solver)(arguments.solver)
     parameters = dict(map(parameter, arguments.parameters))
@@ -71,6 +78,7 @@ def view(arguments: argparse.Namespace) -> None:
             budget_ms=arguments.budget_ms,
             threads=arguments.threads,
             seed=arguments.seed,
+            gallery=gallery,
         )
         viewer.start()
     # An exception could be raised where Python swallows it, as in a finaliser, and the interrupt would be lost.

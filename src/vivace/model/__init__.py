@@ -1,5 +1,6 @@
 """Bodies in SI units: a mesh and a material make masses and constraints."""
 
+from .fabrics import FABRICS, Fabric, fabric, made_of
 from .hyperelastic import (
     corotated,
     fung,
@@ -13,8 +14,10 @@ from .materials import MATERIALS, Cloth, Jelly, Material, Solid, Wire, default_m
 from .model import Model
 
 __all__ = [
+    "FABRICS",
     "MATERIALS",
     "Cloth",
+    "Fabric",
     "Jelly",
     "Material",
     "Model",
@@ -22,8 +25,10 @@ __all__ = [
     "Wire",
     "corotated",
     "default_material",
+    "fabric",
     "fung",
     "hyperelastic_material",
+    "made_of",
     "mooney_rivlin",
     "neo_hookean",
     "stable_neo_hookean",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import InputError, VivaceError
+from ..model.fabrics import is_sheet
+from ..model.model import Model
 from ..scenes import Scene
+from ..scenes.self_contact import can_touch_itself, touches_itself
 from ..simulation.report import Report
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
@@ -18,6 +21,7 @@ from .messages import BodyKind, Grab, Settings
 from .pointers import Pointers
 from .running import DEFAULT_MS, Lost, Running, shortened, within
 from .snapshot import Backdrop, SimulationView
+from .tailoring import tailored
 
 FAR = 1e3  # times the scene's size: where a body is counted as lost, like one that is not finite
 TRACED = 3  # every so many steps, the residual of each sweep is kept: the page draws no more curves than that
@@ -34,6 +38,7 @@ class RunningScene(Running[Simulation]):
     """
 
     bodies: ClassVar[BodyKind] = "soft"
+    _comparable: ClassVar[bool] = True
     fallback: ClassVar[str] = "auto"
 
     def __init__(
@@ -47,9 +52,10 @@ class RunningScene(Running[Simulation]):
     ):
         self.scene, self.sims, self.pointers = scene, [sim], Pointers()
         self.backdrop = Backdrop(number, scene)
-        self._model = sim.model  # as stiff as the scene has it
+        self._model = sim.model  # as the scene has it
         name = name_of(sim.solver)
         self.choices, self.names = solver_choices(name), [name]
+        self._able: tuple[object, list[str]] | None = None  # contacts of the model, and who can follow them
         low, high = sim.model.mesh.bounds
         self._far = float(np.abs([low, high]).max() + FAR * max(float((high - low).max()), 1e-3))
         self._start = sim.positions, sim.velocities
@@ -64,6 +70,8 @@ class RunningScene(Running[Simulation]):
             relaxation=getattr(sim.solver, "omega", None),
             budget_ms=within("budget_ms", sim.budget.ms or DEFAULT_MS),
             iterations=None,
+            fabric="",
+            self_contact=touches_itself(sim.model),
             stiffness=1.0,
             time_step=sim.time_step,
             gravity=float(-sim.gravity[1]),
@@ -138,12 +146,53 @@ class RunningScene(Running[Simulation]):
             sim.wind = (speed * np.cos(angle), 0.0, -speed * np.sin(angle))
         self._set(wind=speed, wind_heading=heading)
 
+    def set_fabric(self, value: str) -> None:
+        """Make cloth of a fabric, by its name; "" as the scene has it."""
+        self._tailor(fabric=value)
+
+    def set_self_contact(self, value: bool) -> None:
+        """Let the body touch itself, or not; InputError if the solver cannot follow that."""
+        self._tailor(self_contact=value)
+
     def set_stiffness(self, value: float) -> None:
         """Set all stiffnesses to so many times the scene's own."""
-        model = self._model.stiffened(value)
+        self._tailor(stiffness=value)
+
+    def _tailor(self, **values: Any) -> None:
+        """Go on with a body made otherwise; what is wrong with it is said before anything changes."""
+        model = tailored(self._model, replace(self.settings, **values))
+        for name, sim in zip(self.names, self.sims, strict=True):
+            refuse_unable(name, sim.solver, model)
         for sim in self.sims:
             sim.replace_model(model)
-        self._set(stiffness=value)
+        self._set(**values)
+
+    @property
+    def controls(self) -> list[str]:
+        """All but those that have nothing to act on."""
+        model, choice = self._model, next((c for c in self.choices if c.name == self.settings.solver), None)
+        surface = can_touch_itself(model)
+        there = {
+            "fabric": is_sheet(model),
+            "self_contact": surface,
+            "stiffness": True,
+            "wind": surface,
+            "grab_radius": True,
+            "compare": self._comparable,
+            "relaxation": choice is not None and choice.relaxation is not None,
+            "colour_by": True,
+            **dict.fromkeys(("solver", "budget_ms", "time_step", "gravity"), True),
+        }
+        return [name for name, has in there.items() if has]
+
+    @property
+    def offered(self) -> list[str]:
+        """Names of the solvers that can do what the scene needs, as it is made now."""
+        model = self.sims[0].model
+        if self._able is None or self._able[0] is not model.collisions:
+            names = [choice.name for choice in self.choices if not make_solver(choice.name).why_not(model)]
+            self._able = model.collisions, names
+        return self._able[1]
 
     def set_relaxation(self, value: float) -> None:
         """Set ω of the solver, at most what it can take; InputError where it has none."""
@@ -159,6 +208,7 @@ class RunningScene(Running[Simulation]):
         """A function for another thread that makes a solver, and has it set up and compiled for this scene."""
         check_solver(name, self.choices)
         first = self.sims[0]
+        refuse_unable(name, make_solver(name), first.model)
         model, positions, h, threads, seed = first.model, first.positions, first.time_step, first.threads, first.seed
         poses = None if first.bodies is None else first.bodies.memory()
 
@@ -186,7 +236,7 @@ class RunningScene(Running[Simulation]):
         """A second simulation that goes on from where the first is."""
         first = self.sims[0]
         sim = Simulation(
-            self._model.stiffened(self.settings.stiffness),
+            tailored(self._model, self.settings),
             solver=solver,
             budget=first.budget,
             time_step=first.time_step,
@@ -206,6 +256,13 @@ class RunningScene(Running[Simulation]):
         """End the split view."""
         del self.sims[1:], self.names[1:]
         self._set(compare="")
+
+
+def refuse_unable(name: str, solver: Solver, model: Model) -> None:
+    """Raise InputError if a solver cannot do what a model needs."""
+    why = solver.why_not(model)
+    if why:
+        raise InputError(f"{name} cannot go on with this scene: {why}; choose another solver, auto for one")
 
 
 def warm_bodies(sim: Simulation) -> None:

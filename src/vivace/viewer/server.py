@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from websockets.asyncio.server import Server as WebSocketServer
@@ -27,17 +28,30 @@ from websockets.http11 import Request, Response
 from .._version import __version__
 from ..errors import InputError, VivaceError
 from ..pictures.camera import Camera
-from ..scenes import RigidScene
+from ..scenes import SCENES, RigidScene, Scene
+from ..scenes.self_contact import touches_itself
 from ..scenes.writing import scene_text
 from . import messages as m
-from .choices import contact_solver_choices, scene_choices, solver_choices, with_relaxation
+from .actions.loading import take_mesh
+from .choices import Target, contact_solver_choices, scene_choices, solver_choices, with_relaxation
 from .frames import frame_message
+from .mesh_content import CHECKS
 from .security import Allowance, Gate
 from .session import Session
 from .snapshot import Snapshot
+from .tailoring import fabric_choices
+from .uploads import answer, receive, suffix_of
 
 PAGE = Path(__file__).parent / "page"
-TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
+TYPES = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".txt": "text/plain",
+    ".webp": "image/webp",
+}
+UPLOAD = "/upload"
+SOCKETS = ("/socket", UPLOAD)
 MOST_CLIENTS = 8
 MOST_FAULTS = 100  # messages that make no sense, after which a client is not listened to any longer
 MOST_MAIL = 64  # messages kept for a client that does not read
@@ -88,7 +102,7 @@ class Server:
         self._encoder = ThreadPoolExecutor(1, "vivace-encoder")
         self._frame: tuple[int, asyncio.Future[bytes]] | None = None
         self._count = 0
-        self._saving = False
+        self._saving = self._taking = False
         self._page = {f"/{path.name}": path.read_bytes() for path in PAGE.iterdir()} if PAGE.is_dir() else {}
 
     @property
@@ -147,11 +161,11 @@ class Server:
         path = unquote(urlsplit(request.path).path)
         path = "/index.html" if path == "/" else path
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
-        private = path == "/socket" or path.startswith("/files/")
+        private = path in SOCKETS or path.startswith("/files/")
         refused = self.gate.why_not(request.path, host, origin, key=private)
         if refused:
             return _response(http.HTTPStatus.FORBIDDEN, refused.encode(), "text/plain")
-        if path == "/socket":
+        if path in SOCKETS:
             return None
         if path.startswith("/files/") and path[7:] in self._files:
             kind, body = self._files[path[7:]]
@@ -163,6 +177,8 @@ class Server:
     # --- the socket -----------------------------------------------------------------------------------------------
 
     async def _attend(self, socket: ServerConnection) -> None:
+        if socket.request is not None and urlsplit(socket.request.path).path == UPLOAD:
+            return await self._take_file(socket)
         if len(self.clients) >= MOST_CLIENTS:
             return await socket.close(FULL, f"{MOST_CLIENTS} pages are looking on already")
         self._count += 1
@@ -172,7 +188,9 @@ class Server:
         running = session.running_scene
         soft, contact = solver_choices(), contact_solver_choices()
         solvers = (running.choices, contact) if running.bodies == "soft" else (soft, running.choices)
-        client.post(m.Hello(__version__, client.name, *solvers, scene_choices(session.own)))
+        also = [] if session.uploaded is None else [session.uploaded.name]
+        scenes, fabrics = scene_choices(session.own, also), fabric_choices()
+        client.post(m.Hello(__version__, client.name, *solvers, scenes, fabrics, session.gallery, list(CHECKS)))
         client.post(session.state)
         session.watchers = len(self.clients)
         session.call(lambda: None)  # wakes it
@@ -194,6 +212,31 @@ class Server:
             session.watchers = len(self.clients)
             session.leave(client.name)
         return None
+
+    async def _take_file(self, socket: ServerConnection) -> None:
+        """A mesh that somebody drops on the page: one at a time, see `uploads`."""
+        error = "another mesh is being read; one at a time"
+        if not self._taking:
+            self._taking = True
+            try:
+                announcement, mesh = await receive(aiter(socket))
+                name = f"{mesh.name} (own mesh)" if mesh.name in SCENES else mesh.name
+                options = {} if announcement.kind is None else {"kind": announcement.kind}
+                target = Target(name, options, mesh, f"{mesh.name}{suffix_of(announcement.name)}")
+                self.session.call(lambda: take_mesh(self.session, target))
+                error = ""
+            except ConnectionClosed:
+                return
+            except VivaceError as trouble:
+                error = str(trouble)
+            except Exception:
+                logger.exception("a mesh could not be read")
+                error = "the mesh could not be read; the terminal says more"
+            finally:
+                self._taking = False
+        with suppress(ConnectionClosed):
+            await socket.send(answer(error))
+            await socket.close()
 
     def _receive(self, client: Client, text: str | bytes) -> None:
         try:
@@ -303,7 +346,16 @@ def _scene_file(session: Session) -> str:
         gravity=sim.gravity,
         wind=None if isinstance(session.scene, RigidScene) else sim.wind,
         stiffness=settings.stiffness,
+        **_tailoring(session.scene, settings),
     )
+
+
+def _tailoring(scene: Scene | RigidScene, settings: m.Settings) -> dict[str, Any]:
+    """What people made of a soft scene's body, as far as it is not the scene's own."""
+    if isinstance(scene, RigidScene):
+        return {}
+    changed = settings.self_contact != touches_itself(scene.model)
+    return {"fabric": settings.fabric, "self_contact": settings.self_contact if changed else None}
 
 
 def _response(status: http.HTTPStatus, body: bytes, kind: str, more: dict[str, str] | None = None) -> Response:

@@ -8,10 +8,14 @@ from typing import Any
 from ...errors import InputError
 from ...scenes import SCENES
 from .. import messages as m
-from ..choices import Target
+from ..choices import Target, resolution_of
 from ..starting import warm
 from .base import Session, action
 
+KEPT = (
+    *("fabric", "self_contact", "stiffness", "gravity", "wind", "wind_heading", "grab_radius", "budget_ms"),
+    *("time_step", "colour_by"),
+)
 MOST_STEPS = 60  # single steps that may wait
 
 
@@ -28,16 +32,67 @@ def run(session: Session, client: str, message: m.Run) -> None:
 @action(m.LoadScene)
 def load_scene(session: Session, client: str, message: m.LoadScene) -> None:
     """Load another scene, by name only: nothing that comes from a page is opened as a file."""
-    if message.name != session.own:
+    sent = session.uploaded
+    if sent is not None and message.name == sent.name:
+        target = sent
+    elif message.name == session.own:
+        if session.given is not None:
+            raise InputError(f"{session.own} was made in Python and cannot be loaded again; reset it instead")
+        target = session.target
+    else:
         SCENES[message.name]  # or says what there is
-    elif session.given is not None:
-        raise InputError(f"{session.own} was made in Python and cannot be loaded again; reset it instead")
-    target = session.target if message.name == session.own else Target(message.name, {})
+        target = Target(message.name, {})
+    go_on_with(session, target, f"loading {message.name}", client)
+
+
+@action(m.Remake)
+def remake(session: Session, client: str, message: m.Remake) -> None:
+    """Make the scene anew, finer or coarser, or of another kind; settings stay as they are."""
+    wanted: dict[str, Any] = {}
+    if message.resolution is not None:
+        offered = resolution_of(session.current, "fabric" in session.running_scene.controls)
+        if not offered:
+            raise InputError(f"{session.scene.name} has no resolution to set")
+        wanted["resolution"] = min(max(message.resolution, offered[1]), offered[2])
+    if message.kind is not None:
+        if not session.current.is_mesh:
+            raise InputError(f"{session.scene.name} is no mesh of your own; it stays what it is")
+        wanted["kind"] = message.kind
+    if wanted:
+        target = session.current.with_parameters(**wanted)
+        go_on_with(session, target, f"making {session.scene.name} anew", client, keep=message.kind is None)
+
+
+def take_mesh(session: Session, target: Target) -> None:
+    """Go on with a mesh that somebody sent."""
+    session.uploaded = target
+    go_on_with(session, target, f"making {target.name} ready", None)
+
+
+def go_on_with(session: Session, target: Target, label: str, client: str | None, keep: bool = False) -> None:
+    """Load a scene in the background, then let it run; `keep`: with the settings of the scene before."""
+    solver = session.settings.solver if keep else None
 
     def work() -> Callable[[], None]:
         scene = target.load()
-        sim: Any = scene.simulate(**session.making)
+        sim: Any = scene.simulate(solver=solver, **session.making)
         warm(sim)
-        return lambda: session.begin(scene, scene.simulate(solver=sim.solver, **session.making))
+        return lambda: begin(scene, sim)
 
-    session.prepare(f"loading {message.name}", work, client)
+    def begin(scene: Any, sim: Any) -> None:
+        before = session.settings
+        session.begin(scene, scene.simulate(solver=sim.solver, **session.making), target)
+        if keep:
+            carry_over(session, before)
+
+    session.prepare(label, work, client)
+
+
+def carry_over(session: Session, before: m.Settings) -> None:
+    """Have the settings of the scene before, as far as this one has them."""
+    running = session.running_scene
+    for name in KEPT:
+        value = getattr(before, name)
+        if value != getattr(running.settings, name) and name.removesuffix("_heading") in running.controls:
+            getattr(running, f"set_{name}")(value)
+    session.changed()

@@ -4,7 +4,7 @@ The page's types (page/src/messages.ts) are made from these by `python -m vivace
 the two together. Text messages are JSON objects whose "type" is the class's own word. The two binary ones, `SceneData`
 and `FrameData`, are a header with arrays behind it, see `packing`.
 
-    page ──► server    grab drag release   change run load_scene set_recording save   drawn
+    page ──► server    grab drag release   change run load_scene remake set_recording save   drawn
     server ──► page    hello state notice download            SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
@@ -22,6 +22,7 @@ from .from_page import (
     Grab,
     LoadScene,
     Release,
+    Remake,
     Run,
     Save,
     SetRecording,
@@ -35,11 +36,13 @@ from .settings import (
     Gravity,
     Heading,
     Iterations,
+    MeshKind,
     Name,
     Order,
     Pointer,
     RecordingFormat,
     Relaxation,
+    Resolution,
     Settings,
     Stiffness,
     TimeStep,
@@ -47,7 +50,7 @@ from .settings import (
     Vertex,
     Wind,
 )
-from .to_page import Download, Hello, Notice, SceneChoice, SolverChoice, State, ToPage
+from .to_page import Download, FabricChoice, Hello, Notice, SceneChoice, SolverChoice, State, ToPage
 
 __all__ = [
     "FROM_PAGE",
@@ -62,6 +65,7 @@ __all__ = [
     "Download",
     "Drag",
     "Drawn",
+    "FabricChoice",
     "FrameData",
     "FromPage",
     "Grab",
@@ -71,6 +75,7 @@ __all__ = [
     "Hello",
     "Iterations",
     "LoadScene",
+    "MeshKind",
     "Name",
     "Notice",
     "Order",
@@ -78,6 +83,8 @@ __all__ = [
     "RecordingFormat",
     "Relaxation",
     "Release",
+    "Remake",
+    "Resolution",
     "Run",
     "Save",
     "SceneChoice",

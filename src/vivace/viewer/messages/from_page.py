@@ -13,11 +13,13 @@ from .settings import (
     Gravity,
     Heading,
     Iterations,
+    MeshKind,
     Name,
     Order,
     Pointer,
     RecordingFormat,
     Relaxation,
+    Resolution,
     Stiffness,
     TimeStep,
     Vector,
@@ -74,6 +76,8 @@ class Change:
     relaxation: Relaxation | None = None
     budget_ms: BudgetMs | None = None
     iterations: Iterations | None = None
+    fabric: Name | None = None
+    self_contact: bool | None = None
     stiffness: Stiffness | None = None
     time_step: TimeStep | None = None
     gravity: Gravity | None = None
@@ -98,6 +102,15 @@ class LoadScene:
 
     type: ClassVar[str] = "load_scene"
     name: Name
+
+
+@dataclass(frozen=True)
+class Remake:
+    """Make the scene anew with the settings as they are: finer or coarser, or one's own mesh as something else."""
+
+    type: ClassVar[str] = "remake"
+    resolution: Resolution | None = None
+    kind: MeshKind | None = None
 
 
 @dataclass(frozen=True)
@@ -127,7 +140,7 @@ class Drawn:
     frame: Order
 
 
-FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Drawn
+FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | SetRecording | Save | Drawn
 
 RANGES: dict[str, tuple[float, float]] = {
     item.name: (meta.ge, meta.le)

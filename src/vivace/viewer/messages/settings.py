@@ -21,6 +21,7 @@ Name = Annotated[str, Meta(max_length=120)]
 ColourBy = Literal["plain", "strain", "graph", "contact", "residual", "conversion"]
 RecordingFormat = Literal["mp4", "gif", "npz"]
 BodyKind = Literal["soft", "rigid"]
+MeshKind = Literal["jelly", "shell", "cloth"]  # what a mesh of one's own can be made to be
 
 # Each setting with its range; the page's sliders have the same.
 BudgetMs = Annotated[float, Meta(ge=1, le=33)]
@@ -32,6 +33,7 @@ Gravity = Annotated[float, Meta(ge=-20, le=20)]
 Wind = Annotated[float, Meta(ge=0, le=20)]
 Heading = Annotated[float, Meta(ge=0, le=360)]
 GrabRadius = Annotated[float, Meta(ge=0, le=0.3)]
+Resolution = Annotated[int, Meta(ge=4, le=200)]
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,9 @@ class Settings:
         compare: the solver of the other half of a split view; "" for none.
         relaxation: ω of `solver`; None where it has none.
         iterations: of a substep of rigid bodies; None where `budget_ms` is what ends a step.
-        stiffness: times the scene's own.
+        fabric: what cloth is made of, by name; "" as the scene has it.
+        self_contact: whether the body touches itself.
+        stiffness: times the scene's own, or the fabric's.
         time_step: s.
         gravity: m/s², downward.
         wind: m/s, blowing towards `wind_heading` (degrees; 0 is +x, 90 is -z).
@@ -54,6 +58,8 @@ class Settings:
     relaxation: float | None
     budget_ms: float
     iterations: int | None
+    fabric: str
+    self_contact: bool
     stiffness: float
     time_step: float
     gravity: float

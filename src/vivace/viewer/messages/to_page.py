@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from .settings import BodyKind, Settings
+from .settings import BodyKind, MeshKind, Settings
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,26 @@ class SceneChoice:
 
 
 @dataclass(frozen=True)
+class FabricChoice:
+    """A fabric that the page offers: kg/m², N/m, N m, 1/s and m."""
+
+    name: str
+    summary: str
+    density: float
+    stretch: float
+    bend: float
+    friction: float
+    damping: float
+    thickness: float
+
+
+@dataclass(frozen=True)
 class Hello:
     """The first message. `client`: this page's key in `FrameData.orders`.
 
-    `solvers` are for soft bodies, `contact_solvers` for rigid ones.
+    `solvers` are for soft bodies, `contact_solvers` for rigid ones; `State.solvers` says which of them fit the scene.
+    `gallery`: the viewer was started without a scene, so that the page begins with a choice. `uploads`: endings of the
+    files that it takes.
     """
 
     type: ClassVar[str] = "hello"
@@ -39,16 +55,31 @@ class Hello:
     solvers: list[SolverChoice]
     contact_solvers: list[SolverChoice]
     scenes: list[SceneChoice]
+    fabrics: list[FabricChoice]
+    gallery: bool
+    uploads: list[str]
 
 
 @dataclass(frozen=True)
 class State:
-    """After every change. `busy`: what is being prepared in the background, "" when nothing."""
+    """After every change. `busy`: what is being prepared in the background, "" when nothing.
+
+    Attributes:
+        controls: settings that do something for this scene and solver; the page shows no others.
+        solvers: names of those that can do what the scene needs.
+        resolution: of a scene that has one, with the least and the most that the page offers.
+        kind: what a mesh of one's own is made to be, and `kinds` what else it could be; "" for other scenes.
+    """
 
     type: ClassVar[str] = "state"
     scene: str
     bodies: BodyKind
     settings: Settings
+    controls: list[str]
+    solvers: list[str]
+    resolution: list[int]
+    kind: MeshKind | Literal[""]
+    kinds: list[MeshKind]
     busy: str
     recording: bool
     recorded_frames: int
