@@ -4,10 +4,12 @@
     model = vv.made_of(model, vv.fabric("silk"))            # the same body, of silk: friction and damping too
 
 Where the values come from. Surface densities are those under which such fabrics are sold (silk habotai of 16 momme,
-percale of 130 g/m², denim of 13 oz/yd², garment leather and rubber sheet of 1 mm, wool felt of 3 mm). Stretch and bend
-are of the order that Kawabata's instruments [kawabata1980] measure for woven fabrics at the small loads of their own
-weight, warp and weft averaged, and for leather, rubber and felt E t and E t³/12 with E = 20, 1.5 and 1 MPa; hinges have a
-fifth of that rigidity, the mean over directions (see `Cloth`). Friction is against a smooth dry surface. Damping is
+percale of 130 g/m², denim of 13 oz/yd², garment leather and rubber sheet of 1 mm, wool felt of 3 mm). Rigidities of
+woven fabrics are of the order that Kawabata's instruments measure [kawabata1980], 0.02 to 3 gf cm²/cm, which is 2e-6 to
+3e-4 N m; for leather, rubber and felt they are E t³/12, and the stretch is E t, with E = 20, 1.5 and 1 MPa. Hinges have
+a fifth of a rigidity, the mean over directions (see `Cloth`). A net of springs has one stiffness along the threads and
+across them, where a weave is softer by far: the stretch of woven fabrics lies between the two, so that they neither
+lengthen visibly under their own weight nor stand stiff in shear. Friction is against a smooth dry surface. Damping is
 what air and the friction of threads take from a motion, told as a rate. They are typical values and not measurements of
 one piece: two bolts of cotton differ by more than a factor of two in bend.
 """

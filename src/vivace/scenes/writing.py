@@ -71,7 +71,8 @@ def scene_text(
     data["budget"] = {item.name: value for item in fields(limits) if (value := getattr(limits, item.name)) is not None}
     if isinstance(scene, Scene) and scene.tuned:
         data["tuned"] = dict(scene.tuned)
-    return f"# Saved by Vivace {__version__}. Open it with: vivace view FILE, or vivace run FILE.\n\n{tomli_w.dumps(_tables_last(data))}"
+    head = f"# Saved by Vivace {__version__}. Open it with: vivace view FILE, or vivace run FILE."
+    return f"{head}\n\n{tomli_w.dumps(_tables_last(data))}"
 
 
 def _tables_last(data: dict[str, Any]) -> dict[str, Any]:
