@@ -17,7 +17,7 @@ interface Receiver {
 const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
 
 /** Relative to where the page is, so that it may stand behind a proxy under any path. */
-function beside(path: string): URL {
+export function beside(path: string): URL {
   const url = new URL(path.replace(/^\/+/, ""), new URL(".", location.href));
   url.searchParams.set("token", token);
   url.hash = "";

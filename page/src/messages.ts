@@ -250,6 +250,7 @@ export interface State {
   settings: Settings;
   controls: string[];
   solvers: string[];
+  colourings: ColourBy[];
   resolution: number[];
   kind: MeshKind | "";
   kinds: MeshKind[];

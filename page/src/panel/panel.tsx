@@ -10,17 +10,17 @@ import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
 import { Overlay } from "./overlay";
 import { startThrottle } from "./throttle";
-import { PlotSection } from "./plots/section";
 import { startHistory } from "./plots/history";
-import { ReadoutSection } from "./readouts";
 import { RecordingSection } from "./recording";
-import { SimulationSection } from "./scene";
-import { live, rigid } from "./settings";
+import { SceneSection } from "./scene";
+import { has, live } from "./settings";
 import { Handle, isSheet, open, startSheet, toggle } from "./sheet";
 import { listen } from "./shortcuts";
+import { SolverSection } from "./solver";
 import { startTheme, toggleTheme } from "./theme";
 import { Transport } from "./transport";
-import { WorldSection } from "./world";
+import { GalleryDialog } from "./gallery/gallery";
+import { startGallery } from "./gallery/open";
 
 function Masthead() {
   const dark = theme.value === "dark";
@@ -55,12 +55,10 @@ function Controls() {
       {isSheet.value && <Masthead />}
       {ready ? (
         <fieldset class="bare" disabled={!live.value}>
-          <SimulationSection />
-          <ReadoutSection />
-          <PlotSection />
-          {!rigid.value && <ColouringSection />}
-          <WorldSection />
+          <SceneSection />
+          {has("colour_by") && <ColouringSection />}
           <RecordingSection />
+          <SolverSection />
         </fieldset>
       ) : (
         <p class="waiting hint">Controls appear as soon as there is a simulation.</p>
@@ -76,6 +74,7 @@ function Panel() {
       <Transport />
       <Controls />
       <Help />
+      <GalleryDialog />
     </>
   );
 }
@@ -86,6 +85,7 @@ export function mountPanel(): void {
   startSheet();
   startThrottle();
   startHistory();
+  startGallery();
   listen();
   render(<Overlay />, document.getElementById("overlay")!);
   render(<Panel />, document.getElementById("panel")!);

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 
 import * as actions from "./actions";
+import { galleryOpen } from "./gallery/open";
 import { remember, remembered } from "./remember";
 import { fold } from "./sheet";
 import { toggleTheme } from "./theme";
@@ -21,6 +22,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: [".", "s"], shown: [".", "S"], what: "One step, while paused", run: actions.step },
   { keys: ["r"], shown: ["R"], what: "Start the scene again", run: actions.reset },
   { keys: ["h"], shown: ["H"], what: "The scene’s own view", run: actions.home },
+  { keys: ["g"], shown: ["G"], what: "Gallery", run: () => (galleryOpen.value = !galleryOpen.peek()) },
   { keys: ["c"], shown: ["C"], what: "Next colouring", run: actions.nextColouring },
   { keys: ["v"], shown: ["V"], what: "Split view on and off", run: actions.toggleSplit },
   { keys: ["["], shown: ["["], what: "Previous solver", run: () => actions.nextSolver(-1) },
@@ -54,9 +56,10 @@ function belongsElsewhere(event: KeyboardEvent): boolean {
 
 export function listen(): void {
   window.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !actions.helpOpen.peek()) fold(); // the dialogue closes by itself
+    const open = actions.helpOpen.peek() || galleryOpen.peek();
+    if (event.key === "Escape" && !open) fold(); // a dialogue closes by itself
     if (belongsElsewhere(event) || !keysOn.peek()) return;
-    if (actions.helpOpen.peek() && event.key !== "?") return;
+    if (open && event.key !== (galleryOpen.peek() ? "g" : "?")) return;
     const shortcut = SHORTCUTS.find((one) => one.keys.includes(event.key));
     if (!shortcut || (event.repeat && !".s+=-".includes(event.key))) return;
     event.preventDefault();

@@ -1,9 +1,9 @@
-// The world around the solver: material, time, forces and the pointer.
+// The world around the body: gravity, wind and the hand that pulls.
 
 import { RANGES } from "../messages";
-import { Section, Slider } from "./fields";
+import { Slider } from "./fields";
 import { fixed, short } from "./format";
-import { change, rigid, settings } from "./settings";
+import { change, has, settings } from "./settings";
 import { Wind } from "./wind";
 
 const LOG = { to: (value: number) => Math.log10(value), from: (place: number) => 10 ** place };
@@ -17,13 +17,48 @@ function snapped(seconds: number): number {
   return rate === undefined ? seconds : 1 / rate;
 }
 
-export function WorldSection() {
+export function TimeStep() {
   const now = settings.value;
   if (!now) return null;
-  const soft = !rigid.value;
   return (
-    <Section id="world" title="World">
-      {soft && (
+    <Slider
+      id="time_step"
+      label="Time step"
+      told={now.time_step}
+      min={RANGES.time_step[0]}
+      max={RANGES.time_step[1]}
+      step="any"
+      text={(value) => [fixed(1000 * value, 1), `ms · ${fixed(1 / value, 0)} Hz`]}
+      scale={{ to: (value) => value, from: snapped }}
+      ask={(value) => change("time_step", value)}
+    />
+  );
+}
+
+/** How the hand takes hold; what else it has (its force) belongs here. */
+export function Hand() {
+  const now = settings.value;
+  if (!now || !has("grab_radius")) return null;
+  return (
+    <Slider
+      id="grab_radius"
+      label="Hand"
+      told={now.grab_radius}
+      min={RANGES.grab_radius[0]}
+      max={RANGES.grab_radius[1]}
+      step={0.005}
+      text={(value) => (value === 0 ? ["a single vertex", ""] : [fixed(100 * value, 1), "cm around"])}
+      ask={(value) => change("grab_radius", value)}
+    />
+  );
+}
+
+export function Forces() {
+  const now = settings.value;
+  if (!now) return null;
+  return (
+    <>
+      {has("stiffness") && (
         <Slider
           id="stiffness"
           label="Stiffness"
@@ -38,17 +73,6 @@ export function WorldSection() {
         />
       )}
       <Slider
-        id="time_step"
-        label="Time step"
-        told={now.time_step}
-        min={RANGES.time_step[0]}
-        max={RANGES.time_step[1]}
-        step="any"
-        text={(value) => [fixed(1000 * value, 1), `ms · ${fixed(1 / value, 0)} Hz`]}
-        scale={{ to: (value) => value, from: snapped }}
-        ask={(value) => change("time_step", value)}
-      />
-      <Slider
         id="gravity"
         label="Gravity"
         told={now.gravity}
@@ -59,20 +83,8 @@ export function WorldSection() {
         mark={9.81}
         ask={(value) => change("gravity", value)}
       />
-      {soft && <Wind />}
-      {soft && (
-        <Slider
-          id="grab_radius"
-          label="Grab radius"
-          told={now.grab_radius}
-          min={RANGES.grab_radius[0]}
-          max={RANGES.grab_radius[1]}
-          step={0.005}
-          text={(value) => [fixed(100 * value, 1), "cm"]}
-          hint={now.grab_radius === 0 ? "Holds a single vertex." : undefined}
-          ask={(value) => change("grab_radius", value)}
-        />
-      )}
-    </Section>
+      {has("wind") && <Wind />}
+      <Hand />
+    </>
   );
 }

@@ -14,7 +14,8 @@ from .console import err, out
 FIRST = "tablecloth"  # what moves behind the gallery
 DETAILS = """Show a scene in the browser while it runs: grab it, drag it, fling it; choose a fabric; change gravity,
 wind, solver, budget and time step; compare two solvers side by side; record a take. Rigid bodies (vivace view
-box-stack) are grabbed and thrown too. Without a TARGET the page begins with a gallery: scenes, fabrics, and a place to drop a mesh.
+box-stack) are grabbed and thrown too. Without a TARGET the page begins with a gallery: scenes, fabrics, and a place to
+drop a mesh.
 
 A mesh of your own (vivace view shirt.obj) is brought to a size that reads and put on the floor or hung:
 --set kind=jelly fills a closed surface, shell and cloth make a wall or a sheet of it.

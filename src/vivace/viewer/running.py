@@ -102,6 +102,11 @@ class Running(ABC, Generic[Sim]):
         """Names of the solvers that can do what the scene needs."""
         return [choice.name for choice in self.choices]
 
+    @property
+    def colourings(self) -> list[ColourBy]:
+        """What there is to colour the body by."""
+        return ["plain"]
+
     def _set(self, **values: Any) -> None:
         self.settings = replace(self.settings, **values)
 

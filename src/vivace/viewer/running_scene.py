@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import InputError, VivaceError
+from ..hyperelastic.term import Hyperelastic
 from ..model.fabrics import is_sheet
 from ..model.model import Model
 from ..scenes import Scene
@@ -17,7 +18,7 @@ from ..simulation.report import Report
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from .choices import check_solver, name_of, solver_choices, with_relaxation
-from .messages import BodyKind, Grab, Settings
+from .messages import BodyKind, ColourBy, Grab, Settings
 from .pointers import Pointers
 from .running import DEFAULT_MS, Lost, Running, shortened, within
 from .snapshot import Backdrop, SimulationView
@@ -184,6 +185,18 @@ class RunningScene(Running[Simulation]):
             **dict.fromkeys(("solver", "budget_ms", "time_step", "gravity"), True),
         }
         return [name for name, has in there.items() if has]
+
+    @property
+    def colourings(self) -> list[ColourBy]:
+        """Those that have something to show for this model and solver."""
+        model, solver = self.sims[0].model, self.sims[0].solver
+        there: dict[ColourBy, bool] = {
+            **dict.fromkeys(("plain", "strain", "residual"), True),
+            "contact": model.collisions is not None,
+            "graph": solver.colouring is not None,
+            "conversion": any(isinstance(term, Hyperelastic) for term in model.terms),
+        }
+        return [kind for kind, has in there.items() if has or kind == self.settings.colour_by]
 
     @property
     def offered(self) -> list[str]:

@@ -168,7 +168,7 @@ class Session:
         recorded = recording.active, recording.frames, recording.seconds
         resolution = resolution_of(self.current, "fabric" in running.controls)
         kinds = self.scene.settings.get("kind", ""), self.scene.settings.get("kinds", [])
-        fits = running.controls, running.offered, resolution, *kinds
+        fits = running.controls, running.offered, running.colourings, resolution, *kinds
         return m.State(self.scene.name, running.bodies, self.settings, *fits, busy, *recorded)
 
     # --- the thread -----------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from .settings import BodyKind, MeshKind, Settings
+from .settings import BodyKind, ColourBy, MeshKind, Settings
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class State:
     Attributes:
         controls: settings that do something for this scene and solver; the page shows no others.
         solvers: names of those that can do what the scene needs.
+        colourings: what there is to colour the body by.
         resolution: of a scene that has one, with the least and the most that the page offers.
         kind: what a mesh of one's own is made to be, and `kinds` what else it could be; "" for other scenes.
     """
@@ -77,6 +78,7 @@ class State:
     settings: Settings
     controls: list[str]
     solvers: list[str]
+    colourings: list[ColourBy]
     resolution: list[int]
     kind: MeshKind | Literal[""]
     kinds: list[MeshKind]
