@@ -11,17 +11,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
 
 from ..errors import FileError, InputError, VivaceError
 from ..mesh import Mesh
+from ..scenes import SCENES
+from .choices import Target
 from .mesh_content import CHECKS
 from .mesh_process import read_in_process
 from .messages import MeshKind
@@ -29,6 +35,8 @@ from .messages import MeshKind
 MOST_BYTES = 64 << 20
 PATIENCE = 30.0  # s without a byte, after which an upload is given up
 LONGEST_NAME = 40  # characters of it that are shown
+LONGEST_ERROR = 600  # characters
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,39 @@ async def _next(messages: AsyncIterator[str | bytes]) -> str | bytes:
         raise InputError("the upload ended before the file did") from None
 
 
-def answer(error: str) -> str:
-    """What the page hears at the end; "" if all went well."""
-    return json.dumps({"error": error[:600]})
+class Uploads:
+    """Takes meshes, one at a time. `take` gets what was read."""
+
+    def __init__(self, take: Callable[[Target], None]):
+        self._take, self._busy = take, False
+
+    async def attend(self, socket: ServerConnection) -> None:
+        """Take a file from a socket, say what came of it, and close."""
+        error = "another mesh is being read; one at a time"
+        if not self._busy:
+            self._busy = True
+            try:
+                error = await self._taken(socket)
+            except ConnectionClosed:
+                return
+            finally:
+                self._busy = False
+        with suppress(ConnectionClosed):
+            await socket.send(json.dumps({"error": error[:LONGEST_ERROR]}))
+            await socket.close()
+
+    async def _taken(self, socket: ServerConnection) -> str:
+        """Why a file was not taken; "" if it was."""
+        try:
+            announcement, mesh = await receive(aiter(socket))
+        except VivaceError as error:
+            return str(error)
+        except (ConnectionClosed, asyncio.CancelledError):
+            raise
+        except Exception:
+            logger.exception("a mesh could not be read")
+            return "the mesh could not be read; the terminal says more"
+        name = f"{mesh.name} (own mesh)" if mesh.name in SCENES else mesh.name
+        options = {} if announcement.kind is None else {"kind": announcement.kind}
+        self._take(Target(name, options, mesh, f"{mesh.name}{suffix_of(announcement.name)}"))
+        return ""
