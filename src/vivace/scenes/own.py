@@ -92,7 +92,6 @@ def own_scene(body: Mesh, kind: str | None = None, *, file: str = "") -> Scene:
     material, air = MADE_OF[kind]()
     model = Model.of(shape, material, air=air)
     stiffness = 1.0 if kind == "cloth" else stiff_enough(model)
-    model = model.stiffened(stiffness)
     if "seams" in shape.groups:
         model = model.sew()
     thickness = sheet_thickness(typical_edge(shape))
@@ -102,7 +101,7 @@ def own_scene(body: Mesh, kind: str | None = None, *, file: str = "") -> Scene:
     model = replace(model, mesh=shape.transformed(translate=(0.0, up, 0.0)))
     if len(held):
         model = model.pin(held)
-    model = model.collide(ground, thickness=thickness, friction=FRICTION, itself=kind == "cloth")
+    model = model.stiffened(stiffness).collide(ground, thickness=thickness, friction=FRICTION, itself=kind == "cloth")
     known: dict[str, Any] = {"kind": kind, "kinds": list(suitable)}
     if file and describable(body, model.mesh, kind):
         known["description"] = {

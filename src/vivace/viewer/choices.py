@@ -173,7 +173,8 @@ def resolution_of(target: Target, cloth: bool) -> list[int]:
     now = target.parameters.get("resolution", usual)
     least, most = get_args(messages.Resolution)[1].ge, get_args(messages.Resolution)[1].le
     coarsest = (COARSE_CLOTH if cloth else COARSE_BODY) * usual
-    return [int(now), max(least, math.ceil(coarsest)), min(most, int(FINE * usual))]
+    low, high = max(least, math.ceil(coarsest)), min(most, int(FINE * usual))
+    return [int(now), min(low, int(now)), max(high, int(now))]
 
 
 assert all(name.partition("(")[0] in SOLVERS for name in SOLVER_NAMES)

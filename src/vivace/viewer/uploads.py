@@ -74,7 +74,7 @@ def suffix_of(name: str) -> str:
 def shown_name(name: str) -> str:
     """A name for people: letters, digits, spaces, - and _ of the last part of what the page said."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    stem = last.rpartition(".")[0] or last
+    stem = last.rpartition(".")[0] if "." in last else last
     return "".join(c if c.isalnum() or c in " -_" else "-" for c in stem)[:LONGEST_NAME].strip(" -") or "mesh"
 
 
