@@ -2,11 +2,13 @@
 
 import type { Download, FrameData, FromPage, SceneData, ToPage } from "./messages";
 import { isScene, unpack, type Message } from "./packing";
-import { connectionActions, hello, link, notify, refusal, sendWith, state } from "./store";
+import { connectionActions, hello, link, notify, refusal, sendWith, starting, state } from "./store";
 
 const FIRST_DELAY = 500; // ms before the first new try; each later one waits twice as long
 const LONGEST_DELAY = 5000;
 const BLOCKED = 3; // sockets that fail although the server lets us in: something in between does not pass them
+const COME_AGAIN = 1012; // the page was there first, and now the simulation is
+const SOON = 120; // ms
 const CUT_OFF = 1008; // the server has had enough of this page
 
 interface Receiver {
@@ -35,7 +37,11 @@ function download(file: Download): void {
 
 function hear(message: ToPage): void {
   switch (message.type) {
+    case "starting":
+      starting.value = message;
+      break;
     case "hello":
+      starting.value = null;
       hello.value = message;
       break;
     case "state":
@@ -100,6 +106,7 @@ export function connect(receiver: Receiver): void {
     };
     socket.onclose = async ({ code, reason }) => {
       if (code === CUT_OFF) return refuse(`the server has closed the connection: ${reason}`);
+      if (code === COME_AGAIN) return void window.setTimeout(open, SOON);
       if (heard) return later();
       const why = await whyNot();
       if (why) return refuse(why);

@@ -242,6 +242,15 @@ export interface SolverChoice {
   most_relaxation: number | null;
 }
 
+/** Before there is a simulation: what is being done. `done` of about `total` parts; None where nobody knows. */
+export interface Starting {
+  type: "starting";
+  text: string;
+  done?: number | null;
+  total?: number | null;
+  failed?: boolean;
+}
+
 /** After every change. `busy`: what is being prepared in the background, "" when nothing. */
 export interface State {
   type: "state";
@@ -262,7 +271,7 @@ export interface State {
 
 export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | SetRecording | Save | Drawn;
 
-export type ToPage = Hello | State | Notice | Download;
+export type ToPage = Hello | State | Starting | Notice | Download;
 
 /** The smallest and the largest value of each setting. */
 export const RANGES = {

@@ -37,7 +37,7 @@ export function Difference() {
           <button type="button" id="difference" aria-describedby="difference_seen" onClick={() => compareWith("")}>
             One view
           </button>
-          <button type="button" id="again" onClick={() => send({ type: "run", what: "reset" })}>
+          <button type="button" id="difference_again" onClick={() => send({ type: "run", what: "reset" })}>
             From the start
           </button>
         </div>

@@ -17,11 +17,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import urlsplit
 
 from websockets.asyncio.server import Server as WebSocketServer
 from websockets.asyncio.server import ServerConnection, serve
-from websockets.datastructures import MultipleValuesError
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
@@ -36,7 +35,7 @@ from .actions.loading import take_mesh
 from .choices import Target, contact_solver_choices, scene_choices, solver_choices, with_relaxation
 from .frames import frame_message
 from .mesh_content import CHECKS
-from .pages import Connection, Pages, refusal, response
+from .pages import Connection, Pages, read_request, refusal, response
 from .security import Allowance, Gate
 from .session import Session
 from .snapshot import Snapshot
@@ -144,22 +143,13 @@ class Server:
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Pages and files; None for the socket, which then opens."""
-        try:
-            host, origin = request.headers.get("Host"), request.headers.get("Origin")
-            parts = urlsplit(request.path)
-            path, said = unquote(parts.path), parse_qs(parts.query)
-        except (MultipleValuesError, ValueError):
-            why = "a request has one Host, at most one Origin, and a path that can be read"
-            return refusal(why, page=False, status=http.HTTPStatus.BAD_REQUEST)
-        if getattr(request, "method", "GET") != "GET":  # older releases of websockets refuse the others themselves
-            why = "this server takes GET requests only"
-            return refusal(why, page=False, status=http.HTTPStatus.METHOD_NOT_ALLOWED)
-        path = "/index.html" if path == "/" else path
+        asked = read_request(request)
+        if isinstance(asked, Response):
+            return asked
+        path, host = asked.path, asked.host
         private = path in (*SOCKETS, "/check") or path.startswith("/files/")
-        if path == "/check":  # browsers send no Origin when a page asks its own server
-            origin = origin or said.get("origin", [None])[0]
         # The page's code is nobody's secret: it has to come through a proxy whose name we do not know, to say so.
-        refused = self.gate.why_not(request.path, host, origin if private else None, key=private)
+        refused = self.gate.why_not(request.path, host, asked.origin if private else None, key=private)
         if refused:
             return refusal(refused, page=path == "/index.html")
         if path in SOCKETS:

@@ -50,7 +50,7 @@ from .settings import (
     Vertex,
     Wind,
 )
-from .to_page import Download, FabricChoice, Hello, Notice, SceneChoice, SolverChoice, State, ToPage
+from .to_page import Download, FabricChoice, Hello, Notice, SceneChoice, SolverChoice, Starting, State, ToPage
 
 __all__ = [
     "FROM_PAGE",
@@ -92,6 +92,7 @@ __all__ = [
     "SetRecording",
     "Settings",
     "SolverChoice",
+    "Starting",
     "State",
     "Stiffness",
     "TimeStep",

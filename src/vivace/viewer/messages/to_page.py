@@ -89,6 +89,20 @@ class State:
 
 
 @dataclass(frozen=True)
+class Starting:
+    """Before there is a simulation: what is being done. `done` of about `total` parts; None where nobody knows.
+
+    `failed`: there will be none, and why.
+    """
+
+    type: ClassVar[str] = "starting"
+    text: str
+    done: int | None = None
+    total: int | None = None
+    failed: bool = False
+
+
+@dataclass(frozen=True)
 class Notice:
     """Something to tell the person."""
 
@@ -106,4 +120,4 @@ class Download:
     name: str
 
 
-ToPage = Hello | State | Notice | Download
+ToPage = Hello | State | Starting | Notice | Download
