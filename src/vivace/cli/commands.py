@@ -49,7 +49,7 @@ LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
         {"name": n, "summary": _first_line(function), "options": colouring_options(n)}
         for n, function in COLOURINGS.items()
     ],
-    "fabrics": lambda: [{"name": n, "summary": _first_line(FABRICS[n]), "values": asdict(fabric(n))} for n in FABRICS],
+    "fabrics": lambda: [{"name": n, "summary": _first_line(FABRICS[n]), "options": asdict(fabric(n))} for n in FABRICS],
     "constraints": lambda: [
         {
             "name": n,
@@ -72,7 +72,7 @@ def list_things(arguments: argparse.Namespace) -> None:
     for kind, rows in found.items():
         out.print(kind, style="bold")
         for row in rows:
-            options = row.get("parameters", row.get("options", row.get("values"))) or {}
+            options = row.get("parameters", row.get("options")) or {}
             text = "  ".join(f"{key}={value!r}" for key, value in options.items())
             out.print(Text.assemble("  ", (row["name"], "cyan"), "  ", row["summary"]), soft_wrap=True)
             if text:
