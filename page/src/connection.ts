@@ -2,7 +2,8 @@
 
 import type { Download, FrameData, FromPage, SceneData, ToPage } from "./messages";
 import { isScene, unpack, type Message } from "./packing";
-import { connectionActions, hello, link, notify, refusal, sendWith, starting, state } from "./store";
+import { key as token } from "./restoring";
+import { connectionActions, hello, link, notify, progress, refusal, sendWith, starting, state } from "./store";
 
 const FIRST_DELAY = 500; // ms before the first new try; each later one waits twice as long
 const LONGEST_DELAY = 5000;
@@ -16,7 +17,6 @@ interface Receiver {
   frame(message: Message<FrameData>): void;
 }
 
-const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
 
 /** Relative to where the page is, so that it may stand behind a proxy under any path. */
 export function beside(path: string): URL {
@@ -49,6 +49,9 @@ function hear(message: ToPage): void {
       break;
     case "notice":
       notify(message.level, message.text);
+      break;
+    case "progress":
+      progress.value = message.total ? message : null;
       break;
     case "download":
       download(message);
@@ -129,7 +132,8 @@ export function connect(receiver: Receiver): void {
   };
   // Another key after the #, and the browser would leave everything as it is.
   window.addEventListener("hashchange", () => {
-    if (new URLSearchParams(location.hash.slice(1)).get("token") !== token) location.reload();
+    const other = new URLSearchParams(location.hash.slice(1)).get("token");
+    if (other && other !== token) location.reload(); // a link without a key is for this page
   });
   open();
 }

@@ -26,6 +26,13 @@ GOOD = [
     m.Remake(resolution=40, kind="jelly"),
     m.SetRecording(True),
     m.Save("recording", "gif", [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]),
+    m.Cancel(),
+    m.Pin([3, 4], True, 1, 2),
+    m.PinBy("corners"),
+    m.Cut([0.0, 0.0, 3.0], [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], 1),
+    m.History("undo"),
+    m.Replay(7),
+    m.Restore("bar", m.Change(gravity=1.0)),
     m.Drawn(12),
 ]
 
@@ -76,6 +83,17 @@ def test_every_message_of_the_page_is_tested():
         '{"type": "change", "solver": "%s"}' % ("x" * 200),
         '{"type": "run", "what": "rm -rf"}',
         '{"type": "save", "what": "/etc/passwd"}',
+        '{"type": "pin", "vertices": [], "on": true, "scene": 1, "edit": 1}',
+        '{"type": "pin", "vertices": [-1], "on": true, "scene": 1, "edit": 1}',
+        json.dumps({"type": "pin", "vertices": [1] * 501, "on": True, "scene": 1, "edit": 1}),
+        '{"type": "pin_by", "rule": "../all"}',
+        '{"type": "cut", "eye": [0, 0, 0], "stroke": [[0, 0, 0]], "scene": 1}',
+        '{"type": "cut", "eye": [0, 0, 1e9], "stroke": [[0, 0, 0], [1, 0, 0]], "scene": 1}',
+        json.dumps({"type": "cut", "eye": [0, 0, 0], "stroke": [[0, 0, 0]] * 97, "scene": 1}),
+        '{"type": "history", "what": "all"}',
+        '{"type": "replay", "frame": -1}',
+        '{"type": "restore", "scene": "bar", "settings": {"gravity": 1e9}}',
+        '{"type": "restore", "scene": "bar", "settings": {"colour_by": "none"}}',
         "[" * 3000,
     ],
 )
@@ -131,7 +149,7 @@ def test_arrays_come_out_as_they_went_in():
         "c": rng.normal(size=(4, 3)).astype(np.float32),
         "d": rng.integers(0, 9, 3).astype(np.uint32),
     }
-    header = m.FrameData(3, 1, 0.5, 1.0, "plain", {"1": 4}, [], {})
+    header = m.FrameData(3, 1, 0.5, 1.0, "", "plain", {"1": 4}, [], {})
     said, got = unpack(pack(header, arrays))
     assert said["type"] == "frame"
     assert said["orders"] == {"1": 4}
@@ -160,7 +178,7 @@ def test_a_point_is_quantised_too():
 def test_twenty_thousand_vertices_fit_in_a_quarter_megabyte():
     """The arrays of a frame: 240 KB in float32, half that in uint16."""
     points = np.random.default_rng(1).normal(size=(20_000, 3)).astype(np.float32)
-    header = m.FrameData(1, 1, 0.0, 1.0, "plain", {}, [], {})
+    header = m.FrameData(1, 1, 0.0, 1.0, "", "plain", {}, [], {})
     assert len(pack(header, {"positions0": points})) <= 250_000
     assert len(pack(header, {"positions0": quantised(points)[0]})) <= 125_000
 

@@ -3,8 +3,9 @@
 import { viewports } from "../stage/layout";
 import { connectionActions, dismiss, link, notices, refusal, starting, state, type Link } from "../store";
 import { THIN, count, fixed, percent } from "./format";
-import { rigid } from "./settings";
+import { rigid, settings } from "./settings";
 import { Cross } from "./icons";
+import { ProgressLine } from "./progress";
 import { slowFrame } from "./throttle";
 
 function Labels() {
@@ -43,6 +44,17 @@ function Labels() {
         />
       )}
     </>
+  );
+}
+
+/** Slower than the clock, and why. Not announced: the numbers change all the time. */
+function SlowMotion() {
+  const now = slowFrame.value;
+  if (!now?.slow || settings.value?.paused) return null;
+  return (
+    <p class="slow" id="slow">
+      <b>{fixed(now.speed, now.speed < 0.095 ? 2 : 1)}× real time:</b> {now.slow}
+    </p>
   );
 }
 
@@ -158,6 +170,8 @@ export function Overlay() {
       <LinkState />
       <div class="foot">
         <Notices />
+        <SlowMotion />
+        <ProgressLine />
         <Busy />
       </div>
     </>

@@ -5,6 +5,7 @@ import { render } from "preact";
 import "../style.css";
 import { hello, state, theme } from "../store";
 import { ColouringSection } from "./colouring";
+import { EditingSection } from "./editing";
 import { helpOpen } from "./actions";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
@@ -56,6 +57,7 @@ function Controls() {
       {ready ? (
         <fieldset class="bare" disabled={!live.value}>
           <SceneSection />
+          <EditingSection />
           {has("colour_by") && <ColouringSection />}
           <RecordingSection />
           <SolverSection />

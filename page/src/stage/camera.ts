@@ -42,6 +42,20 @@ export class Eye {
     this.home();
   }
 
+  /** Another view of the same scene: the person stays where they are. */
+  renew(view: CameraView): void {
+    this.#view = view;
+  }
+
+  /** Go somewhere else, as a person might have. */
+  stand(eye: number[], target: number[]): void {
+    this.home();
+    this.#moved = true;
+    this.controls.target.fromArray(target);
+    this.camera.position.fromArray(eye);
+    this.update();
+  }
+
   home(): void {
     this.#moved = false;
     // An update without damping forgets what was set in motion, which would carry the view on.

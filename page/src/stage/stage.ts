@@ -12,6 +12,7 @@ import { LOOKS } from "./look";
 import { PaceMeter, Sharpness } from "./pace";
 import { placeOf, rayThrough, type Hit } from "./picking";
 import { Pointers } from "./pointers";
+import { Tools } from "./tools";
 import { World } from "./world";
 
 const STILL = 2; // pixels of a still to one of CSS
@@ -23,6 +24,7 @@ export class Stage {
   readonly #renderer: WebGLRenderer;
   readonly #world: World;
   readonly #pointers: Pointers;
+  readonly #tools: Tools;
   readonly #eye: Eye;
   readonly #sharpness: Sharpness;
   #pending: Message<FrameData> | null = null;
@@ -46,6 +48,11 @@ export class Stage {
       ordered: (order, time) => this.pace.ordered(order, time),
       redraw: () => this.#ask(!frugal),
     });
+    this.#tools = new Tools(canvas, {
+      camera: this.camera,
+      pick: (x, y) => this.#pick(x, y, false),
+      positions: (view) => this.positions(view),
+    });
     this.#eye = new Eye(this.camera, canvas, () => this.redraw());
     new ResizeObserver(() => this.#resize()).observe(canvas.parentElement ?? canvas);
     this.#resize();
@@ -64,6 +71,10 @@ export class Stage {
       this.#eye.home();
       this.redraw();
     };
+    stageActions.look = (eye, target) => {
+      this.#eye.stand(eye, target);
+      this.redraw();
+    };
     stageActions.camera = () => ({ eye: this.camera.position.toArray(), target: this.#eye.controls.target.toArray() });
   }
 
@@ -80,8 +91,11 @@ export class Stage {
     this.#refuse();
     this.#world.load(message);
     this.#shown = false;
+    this.#tools.load(message);
+    // A body that was pinned or cut is the same scene: the person goes on looking from where they are.
+    if (scene.value?.name === message.header.name) this.#eye.renew(message.header.camera);
+    else this.#eye.look(message.header.camera);
     scene.value = message.header;
-    this.#eye.look(message.header.camera);
   }
 
   frame(message: Message<FrameData>): void {

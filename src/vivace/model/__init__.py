@@ -1,5 +1,6 @@
 """Bodies in SI units: a mesh and a material make masses and constraints."""
 
+from .cutting import CutModel, cut_model
 from .fabrics import FABRICS, Fabric, fabric, made_of
 from .hyperelastic import (
     corotated,
@@ -17,6 +18,7 @@ __all__ = [
     "FABRICS",
     "MATERIALS",
     "Cloth",
+    "CutModel",
     "Fabric",
     "Jelly",
     "Material",
@@ -24,6 +26,7 @@ __all__ = [
     "Solid",
     "Wire",
     "corotated",
+    "cut_model",
     "default_material",
     "fabric",
     "fung",

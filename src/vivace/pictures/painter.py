@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .backdrop import Backdrop, drawable, enlarge, fill, reduce
 from .backends import RENDERERS, Renderer, View
 
-# screen triangles (k, 3, 2), colours of corners (k, 3, 3), depths (k,)
+# screen triangles (k, 3, 2), colours of corners (k, 3, 3), depths (k,), or (k, 3) of corners
 Pieces = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 # Directions in the camera's frame (right, up, backward): the light travels with the eye, so no view is in the dark.
@@ -94,6 +94,8 @@ class Standing:
 class Painter(Renderer):
     """Draws far triangles first and near ones over them, by Matplotlib's Agg: needs no graphics card."""
 
+    _bleed = 0.5  # samples by which Agg widens each triangle on every side, to close seams; thin things allow for that
+
     def __init__(self, view: View):
         super().__init__(view)
         from matplotlib.backends.backend_agg import RendererAgg
@@ -138,8 +140,8 @@ class Painter(Renderer):
             pieces.append(self._dots(pixels[view.points], depth[view.points]))
         return pieces
 
-    def _scenery(self) -> Standing:
-        """What stands there, in pieces small enough to be sorted among the triangles of a body."""
+    def _cut_scenery(self) -> Pieces:
+        """What stands there, cut up: corners on the screen, normals (3 k, 3) as the camera sees them, depths."""
         view, scenery = self.view, self.view.scenery
         assert scenery is not None
         normals, faces = vertex_normals(scenery.vertices, scenery.triangles)
@@ -151,11 +153,17 @@ class Painter(Renderer):
         pixels, depth = view.camera.project(corners[:, :, :3].reshape(-1, 3), size)
         turned = corners[:, :, 3:].reshape(-1, 3) @ view.camera.axes().T
         turned /= np.maximum(np.linalg.norm(turned, axis=1, keepdims=True), 1e-9)
+        return pixels.reshape(-1, 3, 2), turned, depth.reshape(-1, 3)
+
+    def _scenery(self) -> Standing:
+        """What stands there, in pieces small enough to be sorted among the triangles of a body."""
+        view = self.view
+        pixels, turned, depth = self._cut_scenery()
         lit = shade(np.broadcast_to(view.look.scenery, turned.shape), turned).reshape(-1, 3, 3)
         # As far as the farthest corner may be, so that what lies on it comes after it.
-        depth = depth.reshape(-1, 3).mean(axis=1)
-        depth = depth + longest * np.maximum(depth / view.camera.distance, 1)
-        pieces = pixels.reshape(-1, 3, 2), lit, depth
+        depth = depth.mean(axis=1)
+        depth = depth + LONGEST * view.camera.view_radius * np.maximum(depth / view.camera.distance, 1)
+        pieces = pixels, lit, depth
         self._canvas.clear()
         self._paint([pieces])
         return Standing(pieces, np.array(self._canvas.buffer_rgba()))
@@ -177,8 +185,8 @@ class Painter(Renderer):
         along = pixels[end] - pixels[start]
         length = np.linalg.norm(along, axis=1, keepdims=True)
         across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.where(length > 0, length, 1.0)
-        # Agg widens each triangle by half a pixel on every side to close seams; thin wires have to allow for that.
-        half = max(view.wire_radius / view.camera.view_radius * view.size[1] * view.samples / 2 - 0.5, 0.2)
+        half = view.wire_radius / view.camera.view_radius * view.size[1] * view.samples / 2
+        half = max(half - self._bleed, 0.2)
         a, b = pixels[start] - half * across, pixels[start] + half * across
         c, d = pixels[end] + half * across, pixels[end] - half * across
         colour = np.broadcast_to(view.look.wire, (len(pixels), 3)) if rgb is None else rgb
@@ -199,7 +207,7 @@ class Painter(Renderer):
         height = view.size[1] * view.samples
         focal = 0.5 * height / np.tan(np.radians(view.camera.fov_degrees) / 2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            radius = focal * view.point_radius / depth
+            radius = focal * view.point_radius / depth + 0.5 - self._bleed
         angles = 2 * np.pi * np.arange(FAN + 1) / FAN
         rim = centres[:, None] + radius[:, None, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
         # The bright hub sits up and to the left, where the key light falls: a disc then reads as a ball.

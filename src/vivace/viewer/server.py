@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import http
 import logging
-import tempfile
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -33,8 +32,10 @@ from ..scenes.writing import scene_text
 from . import messages as m
 from .actions.loading import take_mesh
 from .choices import Target, contact_solver_choices, scene_choices, solver_choices, with_relaxation
+from .exports import POSE_FORMATS, RECORDING_FORMATS, Cancelled, Work, choices, pose_file, recording_file
 from .frames import frame_message
 from .mesh_content import CHECKS
+from .pace import Pace
 from .pages import Connection, Pages, read_request, refusal, response
 from .security import Allowance, Gate
 from .session import Session
@@ -86,7 +87,8 @@ class Server:
         self._encoder = ThreadPoolExecutor(1, "vivace-encoder")
         self._frame: tuple[int, asyncio.Future[bytes]] | None = None
         self._count = 0
-        self._saving = False
+        self._pace = Pace()  # the encoder's
+        self._saving: Work | None = None
         self.pages, self._uploads = Pages(), Uploads(self._take_mesh)
 
     @property
@@ -179,7 +181,8 @@ class Server:
         solvers = (running.choices, contact) if running.bodies == "soft" else (soft, running.choices)
         also = [] if session.uploaded is None else [session.uploaded.name]
         scenes, fabrics = scene_choices(session.own, also), fabric_choices()
-        client.post(m.Hello(__version__, client.name, *solvers, scenes, fabrics, session.gallery, list(CHECKS)))
+        files = choices(RECORDING_FORMATS), choices(POSE_FORMATS)
+        client.post(m.Hello(__version__, client.name, *solvers, scenes, fabrics, session.gallery, list(CHECKS), *files))
         client.post(session.state)
         session.watchers = len(self.clients)
         session.call(lambda: None)  # wakes it
@@ -217,6 +220,9 @@ class Server:
                 client.wake.set()
         elif isinstance(message, m.Save):
             self._save(client, message)
+        elif isinstance(message, m.Cancel):
+            if self._saving is not None:
+                self._saving.cancelled.set()
         else:
             self.session.tell(client.name, message)
         return None
@@ -248,7 +254,7 @@ class Server:
     async def _encoded(self, snapshot: Snapshot) -> bytes:
         """A frame's bytes, made once for all clients."""
         if self._frame is None or self._frame[0] != snapshot.number:
-            self._frame = snapshot.number, self._elsewhere(lambda: frame_message(snapshot, self.precision))
+            self._frame = snapshot.number, self._elsewhere(lambda: frame_message(snapshot, self.precision, self._pace))
         return await asyncio.shield(self._frame[1])
 
     def _elsewhere(self, work: Callable[[], bytes]) -> asyncio.Future[bytes]:
@@ -257,15 +263,17 @@ class Server:
     # --- files ----------------------------------------------------------------------------------------------------
 
     def _save(self, client: Client, message: m.Save) -> None:
-        if self._saving:
+        if self._saving is not None:
             return client.post(m.Notice("error", "a file is being made already; one at a time"))
-        self._saving = True
-        self._keep = asyncio.create_task(self._make_file(client, message))
+        self._saving = Work(lambda progress: self.post(progress, client.name))
+        self._keep = asyncio.create_task(self._make_file(client, message, self._saving))
         return None
 
-    async def _make_file(self, client: Client, message: m.Save) -> None:
+    async def _make_file(self, client: Client, message: m.Save, work: Work) -> None:
         try:
-            name, kind, body = await asyncio.to_thread(self._made, client.name, message)
+            name, kind, body = await asyncio.to_thread(self._made, message, work)
+        except Cancelled:
+            client.post(m.Notice("info", "cancelled; no file was made"))
         except VivaceError as error:
             client.post(m.Notice("error", str(error)))
         except Exception:
@@ -277,30 +285,26 @@ class Server:
                 del self._files[next(iter(self._files))]
             client.post(m.Download(f"files/{name}", name))
         finally:
-            self._saving = False
+            self._saving = None
+            client.post(m.Progress("", 0, 0, None))
 
-    def _made(self, client: str, message: m.Save) -> tuple[str, str, bytes]:
+    def _made(self, message: m.Save, work: Work) -> tuple[str, str, bytes]:
         """Name, type and bytes of a file. Names are ours: nothing the page says becomes a path."""
         session = self.session
         stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in Path(session.scene.name).stem) or "scene"
         if message.what == "scene":
             return f"{stem}.toml", "application/toml", session.ask(lambda: _scene_file(session)).result(10).encode()
+        if message.what == "pose":
+            shown = session.ask(lambda: session.newest).result(10)
+            if shown is None:
+                raise InputError("there is nothing to be seen yet")
+            kind, body = pose_file(shown.backdrop.triangles, shown.views[0], message.format)
+            return f"{stem}-{shown.number}.{POSE_FORMATS[message.format].name}", kind, body
         if session.ask(lambda: session.recording.active).result(10):
             raise InputError("stop the recording first")
         camera = Camera(tuple(message.eye), tuple(message.target)) if message.eye and message.target else None  # type: ignore[arg-type]
-        told = 0
-
-        def progress(done: int, total: int) -> None:
-            nonlocal told
-            if done * 4 // total > told:
-                told = done * 4 // total
-                self.post(m.Notice("info", f"drawing the film: {done} of {total} frames"), client)
-
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"recording.{message.format}"
-            session.recording.write(path, camera, progress)
-            kinds = {"mp4": "video/mp4", "gif": "image/gif", "npz": "application/octet-stream"}
-            return f"{stem}-{session.recording.frames}.{message.format}", kinds[message.format], path.read_bytes()
+        kind, body = recording_file(session.recording, message.format, camera, work)
+        return f"{stem}-{session.recording.frames}.{RECORDING_FORMATS[message.format].name}", kind, body
 
 
 def _scene_file(session: Session) -> str:

@@ -22,6 +22,7 @@ MOST_STEPS = 60  # single steps that may wait
 @action(m.Run)
 def run(session: Session, client: str, message: m.Run) -> None:
     """Start the scene again, or make a single step while it is paused."""
+    session.replay = None
     if message.what == "reset":
         session.running_scene.reset()
         session.single_steps = int(session.settings.paused)  # so that it is seen
@@ -32,17 +33,22 @@ def run(session: Session, client: str, message: m.Run) -> None:
 @action(m.LoadScene)
 def load_scene(session: Session, client: str, message: m.LoadScene) -> None:
     """Load another scene, by name only: nothing that comes from a page is opened as a file."""
+    load(session, client, message.name)
+
+
+def load(session: Session, client: str, name: str, then: Callable[[], None] = lambda: None) -> None:
+    """Load a scene in the background; `then` is done when it runs."""
     sent = session.uploaded
-    if sent is not None and message.name == sent.name:
+    if sent is not None and name == sent.name:
         target = sent
-    elif message.name == session.own:
+    elif name == session.own:
         if session.given is not None:
             raise InputError(f"{session.own} was made in Python and cannot be loaded again; reset it instead")
         target = session.target
     else:
-        SCENES[message.name]  # or says what there is
-        target = Target(message.name, {})
-    go_on_with(session, target, f"loading {message.name}", client)
+        SCENES[name]  # or says what there is
+        target = Target(name, {})
+    go_on_with(session, target, f"loading {name}", client, then)
 
 
 @action(m.Remake)
@@ -58,9 +64,23 @@ def remake(session: Session, client: str, message: m.Remake) -> None:
         if not session.current.is_mesh:
             raise InputError(f"{session.scene.name} is no mesh of your own; it stays what it is")
         wanted["kind"] = message.kind
-    if wanted:
-        target = session.current.with_parameters(**wanted)
-        go_on_with(session, target, f"making {session.scene.name} anew", client, keep=message.kind is None)
+    if not wanted:
+        return
+    target, label = session.current.with_parameters(**wanted), f"making {session.scene.name} anew"
+    if message.kind is not None:
+        return go_on_with(session, target, label, client)
+    solver, running = session.settings.solver, session.running_scene
+
+    def carry_over() -> None:
+        """Have the settings of the scene before, as far as this one has them."""
+        now, before = session.running_scene, running.settings
+        for name in KEPT:
+            value = getattr(before, name)
+            if value != getattr(now.settings, name) and name.removesuffix("_heading") in now.controls:
+                getattr(now, f"set_{name}")(value)
+        session.changed()
+
+    return go_on_with(session, target, label, client, carry_over, solver)
 
 
 def take_mesh(session: Session, target: Target) -> None:
@@ -69,30 +89,25 @@ def take_mesh(session: Session, target: Target) -> None:
     go_on_with(session, target, f"making {target.name} ready", None)
 
 
-def go_on_with(session: Session, target: Target, label: str, client: str | None, keep: bool = False) -> None:
-    """Load a scene in the background, then let it run; `keep`: with the settings of the scene before."""
-    solver = session.settings.solver if keep else None
+def go_on_with(
+    session: Session,
+    target: Target,
+    label: str,
+    client: str | None,
+    then: Callable[[], None] = lambda: None,
+    solver: str | None = None,
+) -> None:
+    """Load a scene in the background, then let it run. `solver`: instead of the scene's own."""
 
     def work() -> Callable[[], None]:
         scene = target.load()
         sim: Any = scene.simulate(solver=solver, **session.making)
         warm(sim)
-        return lambda: begin(scene, sim)
 
-    def begin(scene: Any, sim: Any) -> None:
-        before = session.settings
-        session.begin(scene, scene.simulate(solver=sim.solver, **session.making), target)
-        if keep:
-            carry_over(session, before)
+        def begin() -> None:
+            session.begin(scene, scene.simulate(solver=sim.solver, **session.making), target)
+            then()
+
+        return begin
 
     session.prepare(label, work, client)
-
-
-def carry_over(session: Session, before: m.Settings) -> None:
-    """Have the settings of the scene before, as far as this one has them."""
-    running = session.running_scene
-    for name in KEPT:
-        value = getattr(before, name)
-        if value != getattr(running.settings, name) and name.removesuffix("_heading") in running.controls:
-            getattr(running, f"set_{name}")(value)
-    session.changed()

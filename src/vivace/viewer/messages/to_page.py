@@ -41,6 +41,14 @@ class FabricChoice:
 
 
 @dataclass(frozen=True)
+class FormatChoice:
+    """A format of files that can be made."""
+
+    name: str
+    title: str
+
+
+@dataclass(frozen=True)
 class Hello:
     """The first message. `client`: this page's key in `FrameData.orders`.
 
@@ -58,11 +66,13 @@ class Hello:
     fabrics: list[FabricChoice]
     gallery: bool
     uploads: list[str]
+    recording_formats: list[FormatChoice]
+    pose_formats: list[FormatChoice]
 
 
 @dataclass(frozen=True)
 class State:
-    """After every change. `busy`: what is being prepared in the background, "" when nothing.
+    """After every change.
 
     Attributes:
         controls: settings that do something for this scene and solver; the page shows no others.
@@ -70,6 +80,11 @@ class State:
         colourings: what there is to colour the body by.
         resolution: of a scene that has one, with the least and the most that the page offers.
         kind: what a mesh of one's own is made to be, and `kinds` what else it could be; "" for other scenes.
+        busy: what is being prepared in the background, "" when nothing.
+        pins: how many vertices are pinned.
+        undo: what would be taken back next, in a word or two; "" where there is nothing.
+        redo: what would be made again.
+        replay: the frame of the recording that is shown; None while the simulation is.
     """
 
     type: ClassVar[str] = "state"
@@ -86,6 +101,10 @@ class State:
     recording: bool
     recorded_frames: int
     recorded_seconds: float
+    pins: int
+    undo: str
+    redo: str
+    replay: int | None
 
 
 @dataclass(frozen=True)
@@ -112,6 +131,24 @@ class Notice:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """How far a file is: at once, at least once a second, and with `total` 0 when there is none any more.
+
+    Attributes:
+        label: what is being done.
+        done: frames.
+        total: of so many.
+        seconds_left: about; None before that can be said.
+    """
+
+    type: ClassVar[str] = "progress"
+    label: str
+    done: int
+    total: int
+    seconds_left: float | None
+
+
+@dataclass(frozen=True)
 class Download:
     """A file is ready at `path` (on this server, with the token)."""
 
@@ -120,4 +157,4 @@ class Download:
     name: str
 
 
-ToPage = Hello | State | Starting | Notice | Download
+ToPage = Hello | State | Starting | Notice | Progress | Download
