@@ -48,6 +48,7 @@ SOON = 60  # steps: a solver that loses the simulation again so soon is replaced
 HEAVY = (m.Pin, m.PinBy, m.Cut, m.History, m.Replay, m.Restore)  # may take longer than a frame
 MOST_HEAVY = 200  # of them that wait: the pins of a box in 100,000 vertices
 TOLD = 10  # recorded frames between two messages about their number
+SLIPPED = "It slipped out of your hand, which pulls with at most {:g} N, before it would have torn."
 FIRST_STEP = "getting ready; the first time, kernels are compiled"
 
 
@@ -248,6 +249,8 @@ class Session:
             self._record_frame(views[0])
         self._shown = views, (now - begin + self._spent_ns) / 1e6
         self._publish(*self._shown)
+        for client, pointer in self.running_scene.slipped:
+            self.send(m.Slipped(pointer, SLIPPED.format(self.settings.hand_force)), client)
         self._spent_ns = 0
         return None
 
