@@ -26,6 +26,7 @@ GOOD = [
     m.SetRecording(True),
     m.Save("recording", "gif", [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]),
     m.Cancel(),
+    m.SetGhost(True),
     m.Pin([3, 4], True, 1, 2),
     m.PinBy("corners"),
     m.Cut([0.0, 0.0, 3.0], [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], 1),

@@ -18,7 +18,7 @@ function Distances() {
       <caption class="visually-hidden">Distance between the live and the converged motion</caption>
       <thead>
         <tr>
-          <th scope="col" style={{ padding: 0, textAlign: "left" }}>
+          <th scope="col" style={{ paddingLeft: 0, textAlign: "left" }}>
             After
           </th>
           <th scope="col">RMS</th>

@@ -43,6 +43,10 @@ export class Ghost {
       transparent: true,
       depthWrite: false,
       side: DoubleSide,
+      // Where both are at the same place, the live one is seen.
+      polygonOffset: true,
+      polygonOffsetFactor: 2,
+      polygonOffsetUnits: 8,
     });
     this.mesh = new Mesh(new BufferGeometry(), this.#material);
     this.mesh.frustumCulled = false;

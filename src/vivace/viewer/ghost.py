@@ -33,8 +33,8 @@ SECONDS = 2.0  # simulated, that are compared
 FEWEST = 5  # frames: of less nothing can be seen
 MOST_BYTES = 256 << 20  # of both motions together
 # A hanging cloth of 144 vertices, twelve steps of eight substeps: ten iterations in each are 0.2 mm from the converged
-# motion, and as many of lattice(multigrid) 39 mm, sixty 5 mm. Where it touches something no number is enough: a cloth of
-# 900 vertices that falls on a table is after twenty steps 5 cm (ten), 4 cm (sixty) and 2.5 cm (240) from what 400 make.
+# motion, and as many of lattice(multigrid) 39 mm, sixty 5 mm. Where it touches something no number is enough: a cloth
+# of 900 vertices that falls on a table is after twenty steps 5 cm (ten), 4 cm (sixty), 2.5 cm (240) from what 400 make.
 SOLVER, EACH = "newton-multigrid", 60  # iterations of a substep
 NICE = 19
 TOLD_S = 0.25  # between two words about how far it is

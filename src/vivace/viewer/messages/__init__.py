@@ -62,8 +62,8 @@ from .settings import (
 )
 from .to_page import (
     Download,
-    GhostState,
     FormatChoice,
+    GhostState,
     Hello,
     Notice,
     Progress,
