@@ -115,6 +115,7 @@ export interface Change {
   wind?: number | null;
   wind_heading?: number | null;
   grab_radius?: number | null;
+  hand_force?: number | null;
   paused?: boolean | null;
   colour_by?: ColourBy | null;
 }
@@ -241,6 +242,7 @@ export interface Settings {
   wind: number;
   wind_heading: number;
   grab_radius: number;
+  hand_force: number;
   paused: boolean;
   colour_by: ColourBy;
 }
@@ -252,6 +254,12 @@ export interface Download {
   name: string;
 }
 
+/** A format of files that can be made. */
+export interface FormatChoice {
+  name: string;
+  title: string;
+}
+
 /** How far the ghost is. */
 export interface GhostState {
   type: "ghost";
@@ -260,12 +268,6 @@ export interface GhostState {
   done: number;
   total: number;
   distances: number[][];
-}
-
-/** A format of files that can be made. */
-export interface FormatChoice {
-  name: string;
-  title: string;
 }
 
 /** The first message. `client`: this page's key in `FrameData.orders`. */
@@ -300,6 +302,13 @@ export interface Progress {
 export interface SceneChoice {
   name: string;
   summary: string;
+}
+
+/** What `pointer` of this page held has slipped out of the hand; `text` says why. */
+export interface Slipped {
+  type: "slipped";
+  pointer: number;
+  text: string;
 }
 
 /** `relaxation`: its default ω, None where there is none to set; `most_relaxation`: the largest that is stable. */
@@ -337,7 +346,7 @@ export interface State {
 
 export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Cancel | SetGhost | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
 
-export type ToPage = Hello | State | Starting | Notice | Progress | Download | GhostState;
+export type ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download | GhostState;
 
 /** The smallest and the largest value of each setting. */
 export const RANGES = {
@@ -350,4 +359,5 @@ export const RANGES = {
   wind: [0, 20],
   wind_heading: [0, 360],
   grab_radius: [0, 0.3],
+  hand_force: [0.1, 2000],
 } as const;

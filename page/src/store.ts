@@ -31,12 +31,17 @@ export const notices = signal<(Notice & { id: number })[]>([]);
 export const progress = signal<Progress | null>(null);
 export const theme = signal<"light" | "dark">("light");
 
+/** What somebody who grabs by keyboard is told; "" when there is nothing to say. */
+export const handSays = signal("");
+
 /** Things the stage does for the panel; it sets them when it is there. */
 export const stageActions = {
   /** Download what is seen as PNG. */
   still: (): void => {},
   /** Back to the scene's own view. */
   home: (): void => {},
+  /** What a pointer held has slipped out of the hand. */
+  slipped: (_pointer: number): void => {},
   /** From somewhere else. */
   look: (_eye: number[], _target: number[]): void => {},
   /** From where the person looks. */

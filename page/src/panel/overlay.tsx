@@ -1,7 +1,7 @@
 // What is written over the view: whose simulation is where, what is being prepared, notices and the connection.
 
 import { viewports } from "../stage/layout";
-import { connectionActions, dismiss, link, notices, refusal, starting, state, type Link } from "../store";
+import { connectionActions, dismiss, handSays, link, notices, refusal, starting, state, type Link } from "../store";
 import { THIN, count, fixed, percent } from "./format";
 import { rigid, settings } from "./settings";
 import { GhostLine } from "./ghost";
@@ -63,6 +63,11 @@ function Busy() {
   const busy = state.value?.busy ?? "";
   const text = busy && (/^[a-z]+ing\b/.test(busy) ? busy : `preparing ${busy}`);
   return <div role="status">{text && <p class="busy">{text.replace(/…$/, "")}…</p>}</div>;
+}
+
+/** For those who grab by keyboard. */
+function HandWords() {
+  return <div role="status">{handSays.value && <p class="busy still">{handSays.value}</p>}</div>;
 }
 
 function Notices() {
@@ -171,6 +176,7 @@ export function Overlay() {
       <LinkState />
       <div class="foot">
         <Notices />
+        <HandWords />
         <SlowMotion />
         <GhostLine />
         <ProgressLine />

@@ -8,6 +8,7 @@ import { ColouringSection } from "./colouring";
 import { EditingSection } from "./editing";
 import { helpOpen } from "./actions";
 import { GhostSection } from "./ghost";
+import { HandSection } from "./hand";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
 import { Overlay } from "./overlay";
@@ -63,6 +64,7 @@ function Controls() {
           <PlotSection />
           {!rigid.value && <ColouringSection />}
           <WorldSection />
+          <HandSection />
           <EditingSection />
           <RecordingSection />
         </fieldset>

@@ -47,6 +47,7 @@ SWITCH_S = 0.0005  # how long another Python thread may keep the interpreter whi
 LATE = 3  # steps that may be made up for before time is let go
 SOON = 60  # steps: a solver that loses the simulation again so soon is replaced
 TOLD = 10  # recorded frames between two messages about their number
+SLIPPED = "It slipped out of your hand, which pulls with at most {:g} N, before it would have torn."
 FIRST_STEP = "getting ready; the first time, kernels are compiled"
 
 
@@ -239,6 +240,8 @@ class Session:
         self._shown = views, (now - begin + self._spent_ns) / 1e6
         shown, ghost = self.ghost.follow(views)
         self._publish(shown, self._shown[1], **ghost)
+        for client, pointer in self.running_scene.slipped:
+            self.send(m.Slipped(pointer, SLIPPED.format(self.settings.hand_force)), client)
         self._spent_ns = 0
         return None
 

@@ -6,7 +6,7 @@ and `FrameData`, are a header with arrays behind it, see `packing`.
 
     page ──► server    grab drag release   change run load_scene set_recording save cancel   drawn
                        pin pin_by cut history replay restore
-    server ──► page    hello state starting notice progress download   SceneData FrameData (binary)
+    server ──► page    hello state starting notice slipped progress download   SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
 """
@@ -43,6 +43,7 @@ from .settings import (
     GhostPhase,
     GrabRadius,
     Gravity,
+    HandForce,
     Heading,
     Index,
     Iterations,
@@ -68,6 +69,7 @@ from .to_page import (
     Notice,
     Progress,
     SceneChoice,
+    Slipped,
     SolverChoice,
     Starting,
     State,
@@ -98,6 +100,7 @@ __all__ = [
     "Grab",
     "GrabRadius",
     "Gravity",
+    "HandForce",
     "Heading",
     "Hello",
     "History",
@@ -123,6 +126,7 @@ __all__ = [
     "SetGhost",
     "SetRecording",
     "Settings",
+    "Slipped",
     "SolverChoice",
     "Starting",
     "State",
