@@ -8,6 +8,10 @@ export type ColourBy = "plain" | "strain" | "graph" | "contact" | "residual" | "
 
 export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "graph", "contact", "residual", "conversion"];
 
+export type GhostPhase = "off" | "watching" | "computing" | "showing";
+
+export const GHOST_PHASE: readonly GhostPhase[] = ["off", "watching", "computing", "showing"];
+
 export type MeshKind = "jelly" | "shell" | "cloth";
 
 export const MESH_KIND: readonly MeshKind[] = ["jelly", "shell", "cloth"];
@@ -42,7 +46,19 @@ export interface FrameData {
   colour_by: ColourBy;
   orders: Record<string, number>;
   views: ViewData[];
+  ghost: GhostView | null;
   arrays: Record<string, ArraySpec>;
+}
+
+/** The ghost in a frame: array "ghost" has its positions, low + scale * value; distances of the live body (m). */
+export interface GhostView {
+  frame: number;
+  frames: number;
+  seconds: number;
+  rms: number;
+  largest: number;
+  low: number[];
+  scale: number[];
 }
 
 /** What stays the same from frame to frame. */
@@ -105,6 +121,7 @@ export interface Change {
   wind?: number | null;
   wind_heading?: number | null;
   grab_radius?: number | null;
+  hand_force?: number | null;
   paused?: boolean | null;
   colour_by?: ColourBy | null;
 }
@@ -213,6 +230,12 @@ export interface Save {
   target?: number[] | null;
 }
 
+/** Compute how the body would move from now on if every step were converged, and show it beside what it did. */
+export interface SetGhost {
+  type: "set_ghost";
+  on: boolean;
+}
+
 /** Begin a recording, or end it. */
 export interface SetRecording {
   type: "set_recording";
@@ -234,6 +257,7 @@ export interface Settings {
   wind: number;
   wind_heading: number;
   grab_radius: number;
+  hand_force: number;
   paused: boolean;
   colour_by: ColourBy;
 }
@@ -261,6 +285,16 @@ export interface FabricChoice {
 export interface FormatChoice {
   name: string;
   title: string;
+}
+
+/** How far the ghost is. */
+export interface GhostState {
+  type: "ghost";
+  phase: GhostPhase;
+  text: string;
+  done: number;
+  total: number;
+  distances: number[][];
 }
 
 /** The first message. `client`: this page's key in `FrameData.orders`. */
@@ -298,6 +332,13 @@ export interface Progress {
 export interface SceneChoice {
   name: string;
   summary: string;
+}
+
+/** What `pointer` of this page held has slipped out of the hand; `text` says why. */
+export interface Slipped {
+  type: "slipped";
+  pointer: number;
+  text: string;
 }
 
 /** `relaxation`: its default ω, None where there is none to set; `most_relaxation`: the largest that is stable. */
@@ -339,9 +380,9 @@ export interface State {
   replay: number | null;
 }
 
-export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | SetRecording | Save | Cancel | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
+export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | SetRecording | Save | Cancel | SetGhost | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
 
-export type ToPage = Hello | State | Starting | Notice | Progress | Download;
+export type ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download | GhostState;
 
 /** The smallest and the largest value of each setting. */
 export const RANGES = {
@@ -354,4 +395,5 @@ export const RANGES = {
   wind: [0, 20],
   wind_heading: [0, 360],
   grab_radius: [0, 0.3],
+  hand_force: [0.1, 2000],
 } as const;

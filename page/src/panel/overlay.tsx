@@ -1,9 +1,10 @@
 // What is written over the view: whose simulation is where, what is being prepared, notices and the connection.
 
 import { viewports } from "../stage/layout";
-import { connectionActions, dismiss, link, notices, refusal, starting, state, type Link } from "../store";
+import { connectionActions, dismiss, handSays, link, notices, refusal, starting, state, type Link } from "../store";
 import { THIN, count, fixed, percent } from "./format";
 import { rigid, settings } from "./settings";
+import { GhostLine } from "./ghost";
 import { Cross } from "./icons";
 import { ProgressLine } from "./progress";
 import { slowFrame } from "./throttle";
@@ -62,6 +63,11 @@ function Busy() {
   const busy = state.value?.busy ?? "";
   const text = busy && (/^[a-z]+ing\b/.test(busy) ? busy : `preparing ${busy}`);
   return <div role="status">{text && <p class="busy">{text.replace(/…$/, "")}…</p>}</div>;
+}
+
+/** For those who grab by keyboard. */
+function HandWords() {
+  return <div role="status">{handSays.value && <p class="busy still">{handSays.value}</p>}</div>;
 }
 
 function Notices() {
@@ -127,7 +133,7 @@ function Preparing() {
       <p class="link-title">{failed ? "Vivace cannot start" : "Getting ready…"}</p>
       <p class={failed ? "failed" : undefined}>{`${what.charAt(0).toUpperCase()}${what.slice(1)}`}</p>
       {!failed && (
-        <div class="progress" data-unknown={done == null || total == null}>
+        <div class="starting-bar" data-unknown={done == null || total == null}>
           <i style={done != null && total != null ? { width: `${Math.min(100, (100 * done) / total)}%` } : undefined} />
         </div>
       )}
@@ -170,7 +176,9 @@ export function Overlay() {
       <LinkState />
       <div class="foot">
         <Notices />
+        <HandWords />
         <SlowMotion />
+        <GhostLine />
         <ProgressLine />
         <Busy />
       </div>

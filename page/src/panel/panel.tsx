@@ -7,6 +7,7 @@ import { hello, state, theme } from "../store";
 import { ColouringSection } from "./colouring";
 import { EditingSection } from "./editing";
 import { helpOpen } from "./actions";
+import { HandSection } from "./hand";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
 import { Overlay } from "./overlay";
@@ -57,6 +58,7 @@ function Controls() {
       {ready ? (
         <fieldset class="bare" disabled={!live.value}>
           <SceneSection />
+          <HandSection />
           <EditingSection />
           {has("colour_by") && <ColouringSection />}
           <RecordingSection />

@@ -4,6 +4,7 @@ import { RANGES } from "../messages";
 import { compareWith } from "./actions";
 import { Section, Select, Slider } from "./fields";
 import { fixed, sentence } from "./format";
+import { GhostSection } from "./ghost";
 import { PlotSection } from "./plots/section";
 import { ReadoutSection } from "./readouts";
 import { change, choice, has, rigid, settings, solvers } from "./settings";
@@ -108,6 +109,7 @@ export function SolverSection() {
     <Section id="solving" title="Solver and measurements" closed>
       <Solvers />
       <ReadoutSection />
+      {!rigid.value && <GhostSection />}
       <PlotSection />
     </Section>
   );

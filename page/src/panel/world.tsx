@@ -1,4 +1,4 @@
-// The world around the body: gravity, wind and the hand that pulls.
+// The world around the body: gravity and wind; time for solvers.
 
 import { RANGES } from "../messages";
 import { Slider } from "./fields";
@@ -35,24 +35,6 @@ export function TimeStep() {
   );
 }
 
-/** How the hand takes hold; what else it has (its force) belongs here. */
-export function Hand() {
-  const now = settings.value;
-  if (!now || !has("grab_radius")) return null;
-  return (
-    <Slider
-      id="grab_radius"
-      label="Hand"
-      told={now.grab_radius}
-      min={RANGES.grab_radius[0]}
-      max={RANGES.grab_radius[1]}
-      step={0.005}
-      text={(value) => (value === 0 ? ["a single vertex", ""] : [fixed(100 * value, 1), "cm around"])}
-      ask={(value) => change("grab_radius", value)}
-    />
-  );
-}
-
 export function Forces() {
   const now = settings.value;
   if (!now) return null;
@@ -84,7 +66,6 @@ export function Forces() {
         ask={(value) => change("gravity", value)}
       />
       {has("wind") && <Wind />}
-      <Hand />
     </>
   );
 }

@@ -5,16 +5,19 @@ import { PerspectiveCamera, Vector3, type WebGLRenderer } from "three";
 
 import type { FrameData, SceneData } from "../messages";
 import type { Message } from "../packing";
-import { frame, hello, notify, scene, send, stageActions, theme } from "../store";
+import { frame, hello, notify, scene, send, stageActions, state, theme } from "../store";
 import { Eye } from "./camera";
 import { divide, viewAt, viewports } from "./layout";
 import { LOOKS } from "./look";
+import { KeyboardHand } from "./keyboard_hand";
 import { PaceMeter, Sharpness } from "./pace";
 import { placeOf, rayThrough, type Hit } from "./picking";
 import { Pointers } from "./pointers";
 import { Tools } from "./tools";
 import { World } from "./world";
 
+const LOOKED_AT = 2000; // vertices of which the nearest to a place is looked for
+const TRIED = 60; // of these, the nearest: rims and what is hidden are missed
 const STILL = 2; // pixels of a still to one of CSS
 
 export class Stage {
@@ -46,8 +49,14 @@ export class Stage {
       pick: (x, y, hovering) => this.#pick(x, y, hovering),
       position: (grip, view) => placeOf(grip, this.positions(view)),
       ordered: (order, time) => this.pace.ordered(order, time),
-      redraw: () => this.#ask(!frugal),
+      // Nothing else would show where it is pulled to while the simulation is paused.
+      redraw: () => this.#ask(!frugal || (state.value?.settings.paused ?? false)),
     });
+    const keys = new KeyboardHand(canvas, this.#pointers, (x, y) => this.#near(x, y));
+    stageActions.slipped = (pointer) => {
+      this.#pointers.slipped(pointer);
+      keys.slipped();
+    };
     this.#tools = new Tools(canvas, {
       camera: this.camera,
       pick: (x, y) => this.#pick(x, y, false),
@@ -218,6 +227,19 @@ export class Stage {
     const { picker } = this.#world;
     if (!picker || !viewport || !this.#shown) return null;
     return picker.pick(rayThrough(x, y, viewport, this.camera), view, this.camera, viewport, hovering);
+  }
+
+  /** The place itself, if a body is seen there, or that of the nearest vertex that is. */
+  #near(x: number, y: number): [number, number] {
+    if (this.#pick(x, y, true)) return [x, y];
+    const count = this.positions().length / 3;
+    const box = this.#canvas.getBoundingClientRect();
+    const places = Array.from({ length: Math.min(count, LOOKED_AT) }, (_, k): [number, number] => {
+      const [left, top] = this.project(Math.floor((k * count) / Math.min(count, LOOKED_AT)));
+      return [left - box.left, top - box.top];
+    });
+    places.sort((a, b) => Math.hypot(a[0] - x, a[1] - y) - Math.hypot(b[0] - x, b[1] - y));
+    return places.slice(0, TRIED).find((place) => this.#pick(...place, true)) ?? [x, y];
   }
 
   #still(): void {

@@ -6,6 +6,7 @@ import type { FrameData, SceneData } from "../messages";
 import { array, type Message } from "../packing";
 import { Backdrop } from "./backdrop";
 import { Body } from "./body";
+import { Ghost } from "./ghost";
 import type { Theme } from "./colours";
 import { KEY, LOOKS } from "./look";
 import { Picker } from "./picking";
@@ -33,6 +34,7 @@ export class World {
   /** What rolls out of it casts no shadow, or the others' would be spread over all of its way. */
   readonly #shaded = new Box3();
   #bodies: Body[] = [];
+  readonly #ghost = new Ghost();
   #scenery: Scenery | null = null;
   readonly #frugal: boolean;
   #theme: Theme = "light";
@@ -44,7 +46,7 @@ export class World {
     this.scene.matrixWorldAutoUpdate = true;
     this.#frugal = frugal;
     this.#backdrop.mesh.visible = !frugal;
-    this.scene.add(this.#backdrop.mesh, ...this.#shades.map((shade) => shade.mesh), this.#strings.group);
+    this.scene.add(this.#backdrop.mesh, ...this.#shades.map((shade) => shade.mesh), this.#strings.group, this.#ghost.mesh);
     this.dress("light", 1);
   }
 
@@ -60,6 +62,7 @@ export class World {
     this.#backdrop.place(target, this.#up, ground === null ? 0 : GROUND_REACH * distance);
     this.#ground = ground === null ? null : this.#frameAt(target);
     this.#shaded.setFromCenterAndSize(target, new Vector3().setScalar(2 * SHADED * distance));
+    this.#ghost.load(message);
     this.#scenery = Scenery.of(message);
     if (this.#scenery) this.scene.add(this.#scenery.mesh);
     this.#bodies = Array.from({ length: VIEWS }, () => new Body(message));
@@ -89,6 +92,7 @@ export class World {
   }
 
   show(message: Message<FrameData>): void {
+    this.#ghost.show(message);
     for (let k = 0; k < Math.min(message.header.views.length, this.#bodies.length); k++) {
       this.#bodies[k].show(message, k);
       this.#stale[k] = true;
@@ -101,6 +105,7 @@ export class World {
     this.#pixel = pixel;
     const look = LOOKS[theme];
     this.#backdrop.dress(look);
+    this.#ghost.dress(theme);
     for (const shade of this.#shades) shade.dress(look);
     this.#strings.dress(look, pixel);
     this.#scenery?.dress(look, this.#up, this.#key);

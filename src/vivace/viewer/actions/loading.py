@@ -13,8 +13,8 @@ from ..starting import warm
 from .base import Session, action
 
 KEPT = (
-    *("fabric", "self_contact", "stiffness", "gravity", "wind", "wind_heading", "grab_radius", "budget_ms"),
-    *("time_step", "colour_by"),
+    *("fabric", "self_contact", "stiffness", "gravity", "wind", "wind_heading", "budget_ms"),
+    *("hand_force", "grab_radius", "time_step", "colour_by"),
 )
 MOST_STEPS = 60  # single steps that may wait
 

@@ -6,12 +6,12 @@ and `FrameData`, are a header with arrays behind it, see `packing`.
 
     page ──► server    grab drag release   change run load_scene remake set_recording save cancel   drawn
                        pin pin_by cut history replay restore
-    server ──► page    hello state starting notice progress download   SceneData FrameData (binary)
+    server ──► page    hello state starting notice slipped progress download   SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
 """
 
-from .binary import ArraySpec, CameraView, FrameData, SceneData, ViewData
+from .binary import ArraySpec, CameraView, FrameData, GhostView, SceneData, ViewData
 from .coding import decode, encode, plain
 from .from_page import (
     FROM_PAGE,
@@ -33,6 +33,7 @@ from .from_page import (
     Restore,
     Run,
     Save,
+    SetGhost,
     SetRecording,
 )
 from .settings import (
@@ -40,8 +41,10 @@ from .settings import (
     BodyKind,
     BudgetMs,
     ColourBy,
+    GhostPhase,
     GrabRadius,
     Gravity,
+    HandForce,
     Heading,
     Index,
     Iterations,
@@ -65,10 +68,12 @@ from .to_page import (
     Download,
     FabricChoice,
     FormatChoice,
+    GhostState,
     Hello,
     Notice,
     Progress,
     SceneChoice,
+    Slipped,
     SolverChoice,
     Starting,
     State,
@@ -94,9 +99,13 @@ __all__ = [
     "FormatChoice",
     "FrameData",
     "FromPage",
+    "GhostPhase",
+    "GhostState",
+    "GhostView",
     "Grab",
     "GrabRadius",
     "Gravity",
+    "HandForce",
     "Heading",
     "Hello",
     "History",
@@ -122,8 +131,10 @@ __all__ = [
     "Save",
     "SceneChoice",
     "SceneData",
+    "SetGhost",
     "SetRecording",
     "Settings",
+    "Slipped",
     "SolverChoice",
     "Starting",
     "State",

@@ -11,6 +11,7 @@ from .settings import (
     Corners,
     GrabRadius,
     Gravity,
+    HandForce,
     Heading,
     Index,
     Iterations,
@@ -87,6 +88,7 @@ class Change:
     wind: Wind | None = None
     wind_heading: Heading | None = None
     grab_radius: GrabRadius | None = None
+    hand_force: HandForce | None = None
     paused: bool | None = None
     colour_by: ColourBy | None = None
 
@@ -204,6 +206,14 @@ class Cancel:
 
 
 @dataclass(frozen=True)
+class SetGhost:
+    """Compute how the body would move from now on if every step were converged, and show it beside what it did."""
+
+    type: ClassVar[str] = "set_ghost"
+    on: bool
+
+
+@dataclass(frozen=True)
 class Drawn:
     """The page has drawn this frame and can take the next."""
 
@@ -212,7 +222,8 @@ class Drawn:
 
 
 Editing = Pin | PinBy | Cut | History | Replay | Restore
-FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | SetRecording | Save | Cancel | Editing | Drawn
+Told = LoadScene | Remake | SetRecording | Save | Cancel | SetGhost
+FromPage = Grab | Drag | Release | Change | Run | Told | Editing | Drawn
 
 RANGES: dict[str, tuple[float, float]] = {
     item.name: (meta.ge, meta.le)

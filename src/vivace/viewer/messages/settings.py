@@ -24,6 +24,7 @@ Index = Annotated[int, Meta(ge=0, lt=2**31)]
 ColourBy = Literal["plain", "strain", "graph", "contact", "residual", "conversion"]
 PinRule = Literal["top", "corners", "none", "scene"]
 BodyKind = Literal["soft", "rigid"]
+GhostPhase = Literal["off", "watching", "computing", "showing"]
 MeshKind = Literal["jelly", "shell", "cloth"]  # what a mesh of one's own can be made to be
 
 # Each setting with its range; the page's sliders have the same.
@@ -36,6 +37,7 @@ Gravity = Annotated[float, Meta(ge=-20, le=20)]
 Wind = Annotated[float, Meta(ge=0, le=20)]
 Heading = Annotated[float, Meta(ge=0, le=360)]
 GrabRadius = Annotated[float, Meta(ge=0, le=0.3)]
+HandForce = Annotated[float, Meta(ge=0.1, le=2000)]
 Resolution = Annotated[int, Meta(ge=4, le=200)]
 
 
@@ -54,6 +56,7 @@ class Settings:
         gravity: m/s², downward.
         wind: m/s, blowing towards `wind_heading` (degrees; 0 is +x, 90 is -z).
         grab_radius: m around the grabbed vertex that is held with it.
+        hand_force: N that a pointer pulls with at most.
     """
 
     solver: str
@@ -69,5 +72,6 @@ class Settings:
     wind: float
     wind_heading: float
     grab_radius: float
+    hand_force: float
     paused: bool
     colour_by: ColourBy

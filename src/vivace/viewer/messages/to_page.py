@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from .settings import BodyKind, ColourBy, MeshKind, Settings
+from .settings import BodyKind, ColourBy, GhostPhase, MeshKind, Settings
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,15 @@ class Notice:
 
 
 @dataclass(frozen=True)
+class Slipped:
+    """What `pointer` of this page held has slipped out of the hand; `text` says why."""
+
+    type: ClassVar[str] = "slipped"
+    pointer: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far a file is: at once, at least once a second, and with `total` 0 when there is none any more.
 
@@ -157,4 +166,24 @@ class Download:
     name: str
 
 
-ToPage = Hello | State | Starting | Notice | Progress | Download
+@dataclass(frozen=True)
+class GhostState:
+    """How far the ghost is.
+
+    Attributes:
+        phase: "watching" the live motion and "computing" the converged one go on at the same time; "showing" both.
+        text: by what it is computed.
+        done: frames.
+        total: of so many.
+        distances: [seconds, RMS distance, largest distance] (m) of some frames, when it is shown.
+    """
+
+    type: ClassVar[str] = "ghost"
+    phase: GhostPhase
+    text: str
+    done: int
+    total: int
+    distances: list[list[float]]
+
+
+ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download | GhostState
