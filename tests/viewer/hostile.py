@@ -44,13 +44,46 @@ BROKEN = (
     *('{"type": "drawn", "frame": ' + "9" * 400 + "}", '{"type": "drawn", "frame": 0x10}', "[" * 2000, '{"a":' * 500),
     *('{"type": "change", "' + "k" * 3000 + '": 1}', '{"type": "change", "gravity": "9.81"}', "\x00" * 64),
 )
-NAMES = ("../../etc/passwd", "/etc/passwd", "tablecloth\x00.toml", "file:///etc/passwd", "C:\\boot.ini", "no such thing")
+NAMES = (
+    "../../etc/passwd",
+    "/etc/passwd",
+    "tablecloth\x00.toml",
+    "file:///etc/passwd",
+    "C:\\boot.ini",
+    "no such thing",
+)
 PATHS = (
     *("/..", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/%252e%252e/secret", "/..%5c..%5cwindows", "//evil/x"),
-    *("/files/", "/files/../server.py", "/files/%2e%2e/%2e%2e/keys.py", "/files/x?token=", "/socket", "/socket?token=x"),
+    *(
+        "/files/",
+        "/files/../server.py",
+        "/files/%2e%2e/%2e%2e/keys.py",
+        "/files/x?token=",
+        "/socket",
+        "/socket?token=x",
+    ),
     *("/check", "/check?token=%00", "/check?token=" + "a" * 3000, "/page/../keys.py", "/index.html/", "/app.js%00.png"),
-    *("/%", "/%zz", "/%ff%fe", "/nothing?" + "a=1&" * 900, "/" + "a" * 3000, "/;ls", "/$(id)", "/\\\\host\\share", "/.git/config"),
-    *("/socket/../files", "/SOCKET", "/socket%20?token=x", "http://evil.example/", "http://[::1", "//[", "*", "/favicon.ico"),
+    *(
+        "/%",
+        "/%zz",
+        "/%ff%fe",
+        "/nothing?" + "a=1&" * 900,
+        "/" + "a" * 3000,
+        "/;ls",
+        "/$(id)",
+        "/\\\\host\\share",
+        "/.git/config",
+    ),
+    *(
+        "/socket/../files",
+        "/SOCKET",
+        "/socket%20?token=x",
+        "http://evil.example/",
+        "http://[::1",
+        "//[",
+        "*",
+        "/favicon.ico",
+    ),
 )
 HEADS = (
     b"Host: localhost\r\nHost: localhost\r\n",
@@ -74,9 +107,21 @@ HEADS = (
     b"Host: <script>alert(1)</script>\r\n",
 )
 LINES = (
-    *(b"POST / HTTP/1.1", b"PUT /files/x HTTP/1.1", b"DELETE / HTTP/1.1", b"TRACE / HTTP/1.1", b"CONNECT evil:80 HTTP/1.1"),
+    *(
+        b"POST / HTTP/1.1",
+        b"PUT /files/x HTTP/1.1",
+        b"DELETE / HTTP/1.1",
+        b"TRACE / HTTP/1.1",
+        b"CONNECT evil:80 HTTP/1.1",
+    ),
     *(b"GET / HTTP/2.0", b"GET / HTTP/9.9", b"GET /", b"GET", b"", b"get / HTTP/1.1", b"GET  / HTTP/1.1"),
-    *(b"PRI * HTTP/2.0", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\x00" * 40, b"GET / HTTP/1.1 extra", b"G\x00T / HTTP/1.1"),
+    *(
+        b"PRI * HTTP/2.0",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"\x00" * 40,
+        b"GET / HTTP/1.1 extra",
+        b"G\x00T / HTTP/1.1",
+    ),
     *(b"GET /" + b"a" * 20_000 + b" HTTP/1.1", b"SSH-2.0-OpenSSH_9.6", b"EHLO evil.example", b"\xff\xfe\xfd"),
 )
 

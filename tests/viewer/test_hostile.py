@@ -89,7 +89,7 @@ async def refused(viewer, said):
                         break
                 assert told["level"] == "error", one
                 assert is_sentence(told["text"]), (one, told)
-                assert len(told["text"]) <= 300
+                assert len(told["text"]) <= 600
 
 
 def answered(viewer, request):
