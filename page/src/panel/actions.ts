@@ -11,6 +11,7 @@ import { change, rigid, settings, solvers } from "./settings";
 export const COLOUR_NAMES: Record<ColourBy, string> = {
   plain: "Plain",
   strain: "Strain",
+  velocity: "Velocity",
   graph: "Graph",
   contact: "Contact",
   residual: "Residual",

@@ -20,6 +20,7 @@ import { Handle, isSheet, open, startSheet, toggle } from "./sheet";
 import { listen } from "./shortcuts";
 import { startTheme, toggleTheme } from "./theme";
 import { Transport } from "./transport";
+import { startView, ViewSection } from "./view";
 import { WorldSection } from "./world";
 
 function Masthead() {
@@ -59,6 +60,7 @@ function Controls() {
           <ReadoutSection />
           <PlotSection />
           {!rigid.value && <ColouringSection />}
+          <ViewSection />
           <WorldSection />
           <RecordingSection />
         </fieldset>
@@ -83,6 +85,7 @@ function Panel() {
 /** Fill #panel and #overlay, and listen to the keyboard. */
 export function mountPanel(): void {
   startTheme();
+  startView();
   startSheet();
   startThrottle();
   startHistory();

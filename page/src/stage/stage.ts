@@ -1,20 +1,25 @@
 // The stage: takes scenes and frames, and draws when something has changed, at most once for each picture of the screen.
 
-import { effect } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 import { PerspectiveCamera, Vector3, type WebGLRenderer } from "three";
 
 import type { FrameData, SceneData } from "../messages";
 import type { Message } from "../packing";
-import { frame, hello, notify, scene, send, stageActions, theme } from "../store";
+import { frame, hello, notify, scene, send, stageActions, state, theme } from "../store";
 import { Eye } from "./camera";
 import { divide, viewAt, viewports } from "./layout";
 import { LOOKS } from "./look";
-import { PaceMeter, Sharpness } from "./pace";
+import { elements, hasElements, quality, wireframe } from "./options";
+import { PaceMeter } from "./pace";
 import { placeOf, rayThrough, type Hit } from "./picking";
 import { Pointers } from "./pointers";
-import { World } from "./world";
+import { Quality } from "./quality";
+import { World, type Wish } from "./world";
 
 const STILL = 2; // pixels of a still to one of CSS
+
+/** What cloth is made of, by name. */
+const fabric = computed(() => (state.value?.settings as { fabric?: string } | undefined)?.fabric ?? "");
 
 export class Stage {
   readonly pace = new PaceMeter();
@@ -24,8 +29,9 @@ export class Stage {
   readonly #world: World;
   readonly #pointers: Pointers;
   readonly #eye: Eye;
-  readonly #sharpness: Sharpness;
+  readonly #quality: Quality;
   #pending: Message<FrameData> | null = null;
+  #last: Message<FrameData> | null = null;
   #asked: number | null = null;
   #changed = true;
   #free = true;
@@ -34,8 +40,8 @@ export class Stage {
 
   constructor(canvas: HTMLCanvasElement, renderer: WebGLRenderer, frugal: boolean) {
     this.#canvas = canvas;
-    this.#world = new World(frugal);
-    this.#sharpness = new Sharpness(window.devicePixelRatio, frugal);
+    this.#quality = new Quality(window.devicePixelRatio, frugal, quality.peek());
+    this.#world = new World(this.#wish());
     this.#renderer = renderer;
     renderer.autoClear = false;
     // First the pointers that hold, then the camera: a pointer that holds something must not turn the view as well.
@@ -50,7 +56,8 @@ export class Stage {
     new ResizeObserver(() => this.#resize()).observe(canvas.parentElement ?? canvas);
     this.#resize();
     effect(() => {
-      this.#world.dress(theme.value, this.#sharpness.ratio);
+      if (quality.value !== this.#quality.choice) this.#quality.choose(quality.value);
+      this.#dress();
       this.redraw();
     });
     hello.subscribe(() => this.pace.forget());
@@ -81,6 +88,7 @@ export class Stage {
     this.#world.load(message);
     this.#shown = false;
     scene.value = message.header;
+    hasElements.value = message.arrays.tets?.length > 0;
     this.#eye.look(message.header.camera);
   }
 
@@ -112,6 +120,20 @@ export class Stage {
     return [box.left + x + ((place.x + 1) / 2) * width, box.top + y + ((1 - place.y) / 2) * height];
   }
 
+  /** How long a frame takes from its bytes to its pixels: the mean of so many, in ms. */
+  time(draws: number): number {
+    const message = this.#last;
+    const gl = this.#renderer.getContext();
+    const pixel = new Uint8Array(4);
+    const start = performance.now();
+    for (let k = 0; k < draws; k++) {
+      if (message) this.#world.show(message);
+      this.#draw();
+      gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); // waits until all is drawn
+    }
+    return (performance.now() - start) / draws;
+  }
+
   /** A frame that will not be drawn: said all the same, or no other would come. */
   #refuse(): void {
     if (this.#pending) send({ type: "drawn", frame: this.#pending.header.frame });
@@ -119,7 +141,7 @@ export class Stage {
   }
 
   #picture(): void {
-    const waited = this.#asked === null ? 0 : performance.now() - this.#asked;
+    const began = performance.now();
     this.#asked = null;
     this.#eye.update();
     this.#pointers.follow();
@@ -131,20 +153,21 @@ export class Stage {
     if (message) {
       frame.value = message.header;
       this.#free = false;
-      requestAnimationFrame(() => this.#taken(message.header));
+      requestAnimationFrame(() => this.#taken(message.header, began));
     }
-    if (this.#sharpness.measure(waited)) this.#sharpen(this.#sharpness.ratio);
   }
 
   /** The browser has taken the picture and is ready for another; asked for before, frames would be old when shown. */
-  #taken({ frame, orders }: FrameData): void {
+  #taken({ frame, orders }: FrameData, began: number): void {
     this.#free = true;
+    if (this.#quality.measure(performance.now() - began)) this.#dress();
     send({ type: "drawn", frame });
     this.pace.drawn(orders[hello.value?.client ?? ""] ?? -1);
   }
 
   #show(message: Message<FrameData>): void {
     const views = Math.min(Math.max(message.header.views.length, 1), 2);
+    this.#last = message;
     this.#world.show(message);
     if (views !== this.#views) {
       this.#views = views;
@@ -181,13 +204,19 @@ export class Stage {
     if (!width || !height) return;
     this.#renderer.setSize(width, height, true);
     this.#divide();
-    this.#sharpen(this.#sharpness.ratio);
+    this.#dress();
   }
 
-  /** Draw with so many pixels to one of CSS; in the same task, since an emptied canvas would flicker. */
-  #sharpen(ratio: number): void {
-    this.#renderer.setPixelRatio(ratio);
-    this.#world.dress(theme.value, ratio);
+  /** What is to be seen, and how; read in an effect, it is asked for again when any of it changes. */
+  #wish(): Wish {
+    const shown = { wireframe: wireframe.value, elements: elements.value };
+    return { theme: theme.value, level: this.#quality.level, fabric: fabric.value, ...shown };
+  }
+
+  /** Draw as is wished for, in the same task: a canvas of another size is empty, which would flicker. */
+  #dress(wish = this.#wish()): void {
+    this.#renderer.setPixelRatio(wish.level.ratio);
+    this.#world.dress(wish);
     this.#draw();
   }
 
@@ -207,7 +236,8 @@ export class Stage {
   }
 
   #still(): void {
-    this.#sharpen(STILL); // the browser keeps what was drawn only until the task ends
+    const wish = this.#wish();
+    this.#dress({ ...wish, level: { ...wish.level, ratio: STILL } }); // the browser keeps what was drawn only until the task ends
     this.#canvas.toBlob((blob) => {
       if (!blob) return notify("error", "The browser could not make a picture.");
       const time = new Date().toISOString().slice(0, 19).replace(/[:T]/g, "-");
@@ -217,6 +247,6 @@ export class Stage {
       anchor.click();
       window.setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
     }, "image/png");
-    this.#sharpen(this.#sharpness.ratio);
+    this.#dress();
   }
 }

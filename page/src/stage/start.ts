@@ -15,6 +15,8 @@ export interface Probe {
   resetStats(): void;
   project(vertex: number, view?: number): [number, number];
   positions(view?: number): Float32Array;
+  /** Mean ms to draw the frame that is shown, of so many draws. */
+  time(draws: number): number;
 }
 
 declare global {
@@ -77,6 +79,7 @@ export function startStage(): Stage | null {
     resetStats: () => stage.pace.reset(),
     project: (vertex, view) => stage.project(vertex, view),
     positions: (view) => stage.positions(view),
+    time: (draws) => stage.time(draws),
   };
   return stage;
 }

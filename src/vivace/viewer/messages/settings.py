@@ -18,7 +18,7 @@ Weights = Annotated[list[Annotated[float, Meta(ge=-1, le=2)]], Meta(min_length=3
 Pointer = Annotated[int, Meta(ge=0, le=9)]
 Name = Annotated[str, Meta(max_length=120)]
 
-ColourBy = Literal["plain", "strain", "graph", "contact", "residual", "conversion"]
+ColourBy = Literal["plain", "strain", "velocity", "graph", "contact", "residual", "conversion"]
 RecordingFormat = Literal["mp4", "gif", "npz"]
 BodyKind = Literal["soft", "rigid"]
 

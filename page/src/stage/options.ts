@@ -1,0 +1,14 @@
+// What a person wants to see, as signals: the panel writes, the stage draws.
+
+import { signal } from "@preact/signals";
+
+import type { QualityChoice } from "./quality";
+
+export const quality = signal<QualityChoice>("auto");
+export const wireframe = signal(false);
+/** Tetrahedra one by one, each a little smaller than it is. */
+export const elements = signal(false);
+/** Whether the scene has any. */
+export const hasElements = signal(false);
+/** Whether clicks measure. */
+export const ruler = signal(false);
