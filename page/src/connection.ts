@@ -2,12 +2,12 @@
 
 import type { Download, FrameData, FromPage, SceneData, ToPage } from "./messages";
 import { isScene, unpack, type Message } from "./packing";
-import { hello, link, notify, sendWith, state } from "./store";
+import { connectionActions, hello, link, notify, refusal, sendWith, state } from "./store";
 
 const FIRST_DELAY = 500; // ms before the first new try; each later one waits twice as long
 const LONGEST_DELAY = 5000;
-const REFUSALS = 2; // handshakes that fail before there ever was a connection: no server that knows us is there
-const NOT_FOR_US = [1008, 4403];
+const BLOCKED = 3; // sockets that fail although the server lets us in: something in between does not pass them
+const CUT_OFF = 1008; // the server has had enough of this page
 
 interface Receiver {
   scene(message: Message<SceneData>): void;
@@ -50,43 +50,79 @@ function hear(message: ToPage): void {
   }
 }
 
-/** Connect, and again whenever the connection is lost. */
+/** Why the server refuses us; "" if it does not, null if it does not answer. A socket that fails does not say why. */
+async function whyNot(): Promise<string | null> {
+  const url = beside("check");
+  url.searchParams.set("origin", location.origin);
+  try {
+    const answer = await fetch(url, { cache: "no-store" });
+    return answer.ok ? "" : answer.status === 403 ? await answer.text() : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Connect, and again whenever the connection is lost, unless the server is there and does not want us. */
 export function connect(receiver: Receiver): void {
   let socket: WebSocket | null = null;
   let delay = FIRST_DELAY;
   let ever = false;
-  let refusals = 0;
+  let blocked = 0;
+
+  function refuse(why: string): void {
+    refusal.value = { why, before: ever };
+    link.value = "refused";
+  }
+
+  function later(): void {
+    link.value = ever ? "lost" : "connecting";
+    window.setTimeout(open, delay);
+    delay = Math.min(2 * delay, LONGEST_DELAY);
+  }
 
   function open(): void {
     const address = beside("socket");
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    let heard = false; // some proxies open the socket before they have asked the server
     socket = new WebSocket(address);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => {
-      ever = true;
-      delay = FIRST_DELAY;
-      link.value = "open";
-    };
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+      if (!heard) {
+        heard = ever = true;
+        delay = FIRST_DELAY;
+        blocked = 0;
+        link.value = "open";
+      }
       if (typeof data === "string") return hear(JSON.parse(data) as ToPage);
       const message = unpack(data);
       if (isScene(message)) receiver.scene(message);
       else receiver.frame(message);
     };
-    socket.onclose = ({ code }) => {
-      if (!ever) refusals += 1;
-      if (NOT_FOR_US.includes(code) || refusals >= REFUSALS) {
-        link.value = "refused";
-        return;
+    socket.onclose = async ({ code, reason }) => {
+      if (code === CUT_OFF) return refuse(`the server has closed the connection: ${reason}`);
+      if (heard) return later();
+      const why = await whyNot();
+      if (why) return refuse(why);
+      blocked = why === "" ? blocked + 1 : 0;
+      if (blocked >= BLOCKED) {
+        return refuse("the server answers, but the page's socket does not reach it; what stands in between must pass WebSockets");
       }
-      link.value = ever ? "lost" : "connecting";
-      window.setTimeout(open, delay);
-      delay = Math.min(2 * delay, LONGEST_DELAY);
+      later();
     };
   }
 
   sendWith((message: FromPage) => {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+  });
+  connectionActions.again = () => {
+    blocked = 0;
+    delay = FIRST_DELAY;
+    link.value = ever ? "lost" : "connecting";
+    open();
+  };
+  // Another key after the #, and the browser would leave everything as it is.
+  window.addEventListener("hashchange", () => {
+    if (new URLSearchParams(location.hash.slice(1)).get("token") !== token) location.reload();
   });
   open();
 }

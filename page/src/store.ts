@@ -14,6 +14,8 @@ export interface Pace {
 }
 
 export const link = signal<Link>("connecting");
+/** Why the server does not let us in, and whether it did before. */
+export const refusal = signal<{ why: string; before: boolean }>({ why: "", before: false });
 export const hello = signal<Hello | null>(null);
 export const state = signal<State | null>(null);
 export const scene = signal<SceneData | null>(null);
@@ -31,6 +33,12 @@ export const stageActions = {
   home: (): void => {},
   /** From where the person looks. */
   camera: (): { eye: number[]; target: number[] } => ({ eye: [0, 0, 1], target: [0, 0, 0] }),
+};
+
+/** What the connection does for the panel. */
+export const connectionActions = {
+  /** Try once more, after a refusal. */
+  again: (): void => {},
 };
 
 let transmit: (message: FromPage) => void = () => {};

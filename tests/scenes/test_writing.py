@@ -1,5 +1,7 @@
 """Scenes to TOML and back."""
 
+import tomllib
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,14 @@ def test_files(tmp_path):
 def test_what_was_made_in_python_cannot_be_written():
     with pytest.raises(InputError, match="made in Python"):
         scene_text(Scene("mine", Model.of(mesh.cloth(4, 4)), 1 / 30))
+
+
+@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
+def test_winds_are_written_as_they_were_meant(degrees):
+    """cos 90° is 6e-17, and nobody wants to read that."""
+    angle = np.radians(degrees)
+    text = scene_text(load_scene("bar", resolution=3), wind=(6 * np.cos(angle), 0.0, -6 * np.sin(angle)))
+    wind = tomllib.loads(text)["world"]["wind"]
+    assert sorted(map(abs, wind)) == [0.0, 0.0, 6.0]
+    assert "e-" not in text.partition("[world]")[2].partition("[")[0]
+    assert tomllib.loads(scene_text(load_scene("bar", resolution=3), stiffness=0.1 * 3))["world"]["stiffness"] == 0.3

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from vivace.viewer.messages import Change
-from vivace.viewer.server import PAGE
+from vivace.viewer.pages import PAGE
 
 from .conftest import DRAWN, PATIENCE, until
 

@@ -5,6 +5,7 @@ enough for a machine that is busy with something else. Steps have a number of sw
 such a machine computes the same.
 """
 
+import os
 import time
 from contextlib import contextmanager
 
@@ -16,7 +17,7 @@ from vivace.viewer import messages as m
 from vivace.viewer.server import Server
 from vivace.viewer.session import Session
 
-PATIENCE = 600.0  # s
+PATIENCE = float(os.environ.get("VIVACE_TEST_PATIENCE", 600.0))  # s
 SWEEPS = Budget(iterations=20)
 SMALL = Target("tablecloth", {"resolution": 12, "table": False})
 DRAWN = 40  # vertices along a side of the cloth that browsers show

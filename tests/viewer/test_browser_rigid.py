@@ -7,7 +7,7 @@ from viewer.browser import Page
 from viewer.conftest import until
 from vivace.solvers.rigid import CONTACT_SOLVERS
 from vivace.viewer import Target, Viewer
-from vivace.viewer.server import PAGE
+from vivace.viewer.pages import PAGE
 
 pytestmark = [
     pytest.mark.skipif(not (PAGE / "app.js").is_file(), reason="the page has not been built"),

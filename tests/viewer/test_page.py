@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from vivace.viewer.server import PAGE
+from vivace.viewer.pages import PAGE
 
 from .node import PAGE_SOURCES, run_npm
 

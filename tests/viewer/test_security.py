@@ -64,6 +64,33 @@ def test_other_names_can_be_allowed():
     assert Gate(["*"]).why_not("/", "anything", None, key=False) == ""
 
 
+def test_a_proxy_that_changes_the_name_is_let_in_if_it_was_named():
+    """The page has the proxy's origin, and the request our own host."""
+    for named, origin, allowed in [
+        ("hub.example", "https://hub.example", True),
+        ("hub.example", "https://hub.example:8888", True),
+        ("HUB.example:8888", "http://hub.example:8888", True),
+        ("hub.example:8888", "http://hub.example:9999", False),
+        ("hub.example", "https://evil.example", False),
+        ("hub.example", "ftp://hub.example", False),
+        ("hub.example", "https://hub.example.evil.example", False),
+        ("hub.example", "https://[", False),
+    ]:
+        gate = Gate(proxies=[named])
+        assert (gate.why_not(f"/socket?token={gate.token}", OURS, origin, key=True) == "") == allowed, (named, origin)
+        assert gate.why_not("/", "hub.example:8888", None, key=False) == ""
+        assert gate.why_not("/socket", OURS, "https://hub.example:8888", key=True)  # without the key
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [("hub.example", "hub.example"), ("<script>alert(1)</script>", "NAME"), ("a b", "NAME"), ("x" * 300, "NAME")],
+)
+def test_a_refusal_says_which_option_helps(gate, host, said):
+    assert gate.why_not("/", host, None, key=False).endswith(f"--also-known-as {said}")
+    assert gate.why_not("/", OURS, f"http://{host}", key=False).endswith(f"--also-known-as {said}")
+
+
 def test_loopback_and_everywhere():
     assert all(map(is_loopback, ("localhost", "127.0.0.1", "127.3.2.1", "::1")))
     assert not any(map(is_loopback, ("0.0.0.0", "192.0.2.1", "example.org")))

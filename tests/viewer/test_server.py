@@ -149,15 +149,6 @@ def get(viewer, path, **headers):
         return error.code, error.read(), error.headers
 
 
-def test_pages_over_http(viewer):
-    viewer.server._page = {"/index.html": b"<p>hi", "/app.js": b"1"}
-    status, body, headers = get(viewer, "/")
-    assert (status, body) == (200, b"<p>hi")
-    assert "default-src 'self'" in headers["Content-Security-Policy"]
-    assert headers["X-Content-Type-Options"] == "nosniff"
-    assert get(viewer, "/app.js")[2]["Content-Type"].startswith("text/javascript")
-
-
 @pytest.mark.parametrize(
     "path", ["/nothing", "/../pyproject.toml", "/%2e%2e/server.py", "/etc/passwd", "//etc/passwd", "/page/", "/files/"]
 )

@@ -15,7 +15,8 @@ from viewer.conftest import PATIENCE, SMALL, running, until
 from vivace.errors import InputError, VivaceError
 from vivace.viewer import Target, Viewer, view
 from vivace.viewer import messages as m
-from vivace.viewer.server import PAGE, Server
+from vivace.viewer.pages import PAGE
+from vivace.viewer.server import Server
 
 OBJ = "v 0 0 0\nv 1 0 0\nv 0 -1 0\nv 1 -1 0\nf 1 2 3\nf 2 4 3\n"
 

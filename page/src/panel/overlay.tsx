@@ -1,7 +1,7 @@
 // What is written over the view: whose simulation is where, what is being prepared, notices and the connection.
 
 import { viewports } from "../stage/layout";
-import { dismiss, link, notices, state, type Link } from "../store";
+import { connectionActions, dismiss, link, notices, refusal, state, type Link } from "../store";
 import { THIN, count, fixed, percent } from "./format";
 import { rigid } from "./settings";
 import { Cross } from "./icons";
@@ -71,14 +71,37 @@ function Notices() {
   );
 }
 
-const WORDS: Record<Exclude<Link, "open">, [string, string]> = {
+const WORDS: Record<Exclude<Link, "open" | "refused">, [string, string]> = {
   connecting: ["Connecting…", "Waiting for vivace to answer."],
-  lost: [
-    "Connection lost",
-    "Trying again by itself. If vivace view was stopped, start it again and open the address that it prints.",
-  ],
-  refused: ["Not let in", "Open the address that vivace printed; it carries the key."],
+  lost: ["Connection lost", "Trying again by itself. If vivace view was stopped, start it again."],
 };
+
+/** The server is there and does not want this page: what it says, and what to do. */
+function Refused() {
+  const { why, before } = refusal.value;
+  const key = /key/.test(why);
+  return (
+    <div>
+      <p class="link-title">{key && before ? "The key has changed" : "Not let in"}</p>
+      <p>
+        {key && before
+          ? "vivace view was started again, and has a new key. Open the address that its terminal prints."
+          : `${why.charAt(0).toUpperCase()}${why.slice(1)}.`}
+      </p>
+      {key && (
+        <>
+          <code>http://127.0.0.1:…/#token=…</code>
+          <p class="hint">To keep one key from start to start: vivace view --key-file FILE</p>
+        </>
+      )}
+      <p>
+        <button type="button" id="again" onClick={() => connectionActions.again()}>
+          Try again
+        </button>
+      </p>
+    </div>
+  );
+}
 
 function LinkState() {
   const now = link.value === "open" && !state.value ? "connecting" : link.value;
@@ -87,11 +110,14 @@ function LinkState() {
     <div role="status">
       {now !== "open" && (
         <div class="link" data-link={now}>
-          <div>
-            <p class="link-title">{WORDS[now][0]}</p>
-            <p>{WORDS[now][1]}</p>
-            {now === "refused" && <code>http://127.0.0.1:…/#token=…</code>}
-          </div>
+          {now === "refused" ? (
+            <Refused />
+          ) : (
+            <div>
+              <p class="link-title">{WORDS[now][0]}</p>
+              <p>{WORDS[now][1]}</p>
+            </div>
+          )}
         </div>
       )}
     </div>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+from pathlib import Path
 
 from ..scenes import SCENES, is_rigid, parameters_of
 from ..solvers import make_solver
@@ -38,7 +39,14 @@ def add_arguments(sub: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="another name for this server, when a proxy stands before it; may be repeated",
+        help="the name of a proxy that stands before this server, as in the browser's address; may be repeated",
+    )
+    sub.add_argument(
+        "--key-file",
+        type=Path,
+        metavar="FILE",
+        help="a file with the key, so that addresses stay valid; made if it is not there (default: the variable "
+        "VIVACE_KEY, or a new key at every start)",
     )
     sub.add_argument(
         "--precision",
@@ -54,7 +62,9 @@ def add_arguments(sub: argparse.ArgumentParser) -> None:
 def view(arguments: argparse.Namespace) -> None:
     """Show a scene in the browser until somebody stops it: `vivace view`."""
     from ..viewer import Target, Viewer
+    from ..viewer.keys import kept_key, key_of_environment
 
+    key = kept_key(arguments.key_file) if arguments.key_file is not None else key_of_environment()
     if arguments.solver is not None and arguments.target in SCENES:  # complain before the scene is made
         (make_contact_solver if is_rigid(arguments.target) else make_solver)(arguments.solver)
     parameters = dict(map(parameter, arguments.parameters))
@@ -66,6 +76,7 @@ def view(arguments: argparse.Namespace) -> None:
             host=arguments.host,
             port=arguments.port,
             also_known=arguments.also_known_as,
+            key=key,
             precision=arguments.precision,
             solver=arguments.solver,
             budget_ms=arguments.budget_ms,

@@ -49,9 +49,9 @@ def scene_text(
         world["time_step"] = check_time_step(time_step)
     for name, vector in (("gravity", gravity), ("wind", wind)):
         if vector is not None:
-            world[name] = as_numbers(name, vector, (3,)).tolist()
+            world[name] = _meant(as_numbers(name, vector, (3,)).tolist())
     if stiffness != 1:
-        world["stiffness"] = float(world.get("stiffness", 1.0)) * float(stiffness)
+        world["stiffness"] = _meant([float(world.get("stiffness", 1.0)) * float(stiffness)])[0]
     if world:
         data["world"] = world
     if solver is not None:
@@ -66,6 +66,12 @@ def scene_text(
     return (
         f"# Saved by Vivace {__version__}. Open it with: vivace view FILE, or vivace run FILE.\n\n{tomli_w.dumps(data)}"
     )
+
+
+def _meant(values: list[float]) -> list[float]:
+    """Numbers without what sines and products have left of rounding: a wind along x has no 3.67e-16 along z."""
+    largest = max(map(abs, values))
+    return [0.0 if abs(value) < 1e-9 * largest else float(f"{value:.9g}") for value in values]
 
 
 def _source(scene: Scene | RigidScene) -> dict[str, Any]:

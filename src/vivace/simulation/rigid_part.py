@@ -34,10 +34,12 @@ from ..rigid.bodies import Body
 from ..rigid.contacts import ContactPoints
 from ..rigid.geometry import mass_properties
 from ..rigid.kernels.springs import add_springs
+from ..solvers import Budget
 from .attached import Attached
 from .report import BodiesReport
 from .rigid_simulation import BegunSubstep, RigidSimulation, SolvedSubstep
 
+TURNS, LEAST_TURNS = 8, 4  # in a substep; where there is little time
 REMEMBERED = 0.3  # of the change of a contact's force with a body that gives way
 LATER = 10  # iterations of the contact solver in all turns of a substep but the first
 FASTEST = 1.0  # rad
@@ -74,6 +76,14 @@ class RigidPart:
         self._begun: BegunSubstep
         self._found: SolvedSubstep
         self._shown, self._apart = np.zeros((count, 6)), np.zeros((count, 6))
+        self.turn_ns = 0  # what a turn between soft and rigid bodies took last
+
+    def turns(self, budget: Budget, substeps: int) -> int:
+        """How often to go to and fro: eight times, or four at least where time is short, with two iterations each."""
+        most = max(1, min(TURNS, budget.most_iterations // (2 * substeps)))
+        if budget.ms is None or not self.turn_ns:
+            return most
+        return min(most, max(LEAST_TURNS, int(1e6 * budget.ms / (substeps * self.turn_ns))))
 
     # --- what a user reads ------------------------------------------------------------------------------------------
 

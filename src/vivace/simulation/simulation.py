@@ -30,6 +30,7 @@ from ..errors import InputError
 from ..model import Model
 from ..solvers import Budget, Deadline, Outcome, Solver, as_budget, make_solver
 from ..solvers.base import SubstepsPlan
+from ..solvers.budget import LEAST_OF_PARTS
 from .attached import fitted, untouched
 from .controls import Controls, check_substeps
 from .grabs import Grabs
@@ -38,8 +39,6 @@ from .motion import Motion, between, check_suits, check_ways
 from .quasi_static import Equilibrium, check_held, settle
 from .report import Part, Report, StageClock, milliseconds
 from .rigid_part import RigidPart
-
-TURNS, LEAST_TURNS = 8, 4  # between soft and rigid bodies that touch, in a substep; where there is little time
 
 
 class Simulation(Controls):
@@ -56,7 +55,7 @@ class Simulation(Controls):
         time_step: of a frame (s).
         substeps: steps of equal length that a frame is made of: a number, or "auto", as many as the solver finds best
             for the budget. More of them follow the motion more closely; the budget is the frame's.
-        threads: default: one for each core. The result does not depend on it (with a budget of iterations).
+        threads: default: one for each core, or one alone if that is faster; results are the same (by iterations).
         seed: of the colouring.
         form: what is kept between steps: "velocity", or "verlet", the last displacement [fratarcangeli2013, section 2].
         guess: where solvers that minimise an energy start: "inertia", at the prediction, "position", "velocity",
@@ -102,7 +101,6 @@ class Simulation(Controls):
         self._together: tuple[tuple[object, ...], np.ndarray, SubstepsPlan | None] | None = None
         self._detector: Detector | None = None
         self.bodies: RigidPart | None = None
-        self._turn_ns = 0  # what a turn between soft and rigid bodies took last
         self._after_ns = 0  # what came after the last sweep took lately
         self._h, self._substeps = check_time_step(time_step), 1
         self._adopt(model)
@@ -209,7 +207,9 @@ class Simulation(Controls):
         """The solver's rounds; in turns with rigid bodies, if some may have to give way."""
         motion, solver, start, at = self._motion, self.solver, self._motion.start, self._motion.s
         pushed = self.bodies is not None and self.bodies.may_give_way(contacts.touched)
-        turns, began = self._turns(budget) if pushed else 1, time.perf_counter_ns()
+        turns, began = 1, time.perf_counter_ns()
+        if pushed and self.bodies is not None:
+            turns = self.bodies.turns(budget, self._substeps)
         outcomes: list[Outcome] = []
         spent: list[dict[str, int]] = []
         memory = solver.remembered() if pushed else {}
@@ -223,6 +223,7 @@ class Simulation(Controls):
                 start_ns=clock.start_ns,
                 trace=bool(self.trace),
                 turns=max(turns, 2) if pushed else 1,
+                least=self._least,
             )
             if self.model.terms:
                 solver.see(motion.problem(motion.origin, self._aimed)())
@@ -240,21 +241,16 @@ class Simulation(Controls):
                     start = at = motion.new.copy()
                 clock.end("bodies")
         if pushed and self.bodies is not None:
-            self._turn_ns = (time.perf_counter_ns() - began) // turns
+            self.bodies.turn_ns = (time.perf_counter_ns() - began) // turns
             solver.recall(self.bodies.forget_some(memory, solver.remembered()))
         outcome = replace(outcomes[-1], sweeps=sum(outcome.sweeps for outcome in outcomes))
-        return (
-            contacts,
-            outcome,
-            {name: sum(part.get(name, 0) for part in spent) for name in dict.fromkeys(chain(*spent))},
-        )
+        phases = {name: sum(part.get(name, 0) for part in spent) for name in dict.fromkeys(chain(*spent))}
+        return contacts, outcome, phases
 
-    def _turns(self, budget: Budget) -> int:
-        """How often to go to and fro: eight times, or four at least where time is short, with two iterations each."""
-        most = max(1, min(TURNS, budget.most_iterations // (2 * self._substeps)))
-        if budget.ms is None or not self._turn_ns:
-            return most
-        return min(most, max(LEAST_TURNS, int(1e6 * budget.ms / (self._substeps * self._turn_ns))))
+    @property
+    def _least(self) -> int:
+        """Iterations of a substep, however late."""
+        return LEAST_OF_PARTS if self._substeps > 1 else 1
 
     def _predict(self) -> None:
         self._motion.snap_pins(self.solver.snaps_pins)
@@ -285,7 +281,8 @@ class Simulation(Controls):
         clock.end("colour")
         shares = [budget.part(k, self._substeps) for k in range(self._substeps)]
         with phase_times() as phases:
-            outcome = plan([Deadline.of(share, reserve_ns=self._after_ns, start_ns=clock.start_ns) for share in shares])
+            limits: dict[str, Any] = {"reserve_ns": self._after_ns, "start_ns": clock.start_ns, "least": self._least}
+            outcome = plan([Deadline.of(share, **limits) for share in shares])
         motion.moving = False
         clock.end("solve")
         return Part(outcome, NONE, 0, motion.problem(motion.previous, last), phases)
@@ -322,6 +319,10 @@ class Simulation(Controls):
         new = self.solver.system is not self.system and not self.solver.adapt(self.system)
         if new:
             self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
+            if self._budget.ms is not None and self._asked_substeps == "auto" and self.solver.time_itself(self.model):
+                self._choose_substeps()
+                if self.solver.system is not self.system:
+                    self.solver.prepare(self.system, threads=self.threads, seed=self.seed)
             _ = self.model.pin_stiffness  # so that a first grab finds it
             if self.bodies is not None and self.bodies.free and not self.solver.pushes_bodies:
                 raise InputError(

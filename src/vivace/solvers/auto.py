@@ -11,7 +11,8 @@ What may touch something is walked in steps of 1/60 s at most, with four rounds 
 rigid bodies that are free, of 1/120 s.
 
 A small model says how long a round takes; its coefficients were measured (`benchmarks/motion.py` prints iterations and
-milliseconds) and stand here, so that the choice, and with it the result, is the same on every run and every machine.
+milliseconds) and stand here. With a budget of milliseconds a round is timed when the solver is prepared, and that
+counts from then on: machines differ by a factor of two and more, and with one round in a substep cloth is torn.
 
 The direct and multigrid solvers of projective dynamics, alone or under L-BFGS, reach a smaller energy in the same time
 on cloth, and hover (docs/solvers.md): they are there by name.
@@ -41,6 +42,7 @@ from .base import (
     SubstepsPlan,
     make_solver,
 )
+from .projective.correcting import CorrectingSolver
 
 FREE_CELLS, TOUCHING_CELLS = 10, 12  # of the lattice: what lies over an edge needs finer ones than what swings
 BIG = 60_000  # vertices from which a hierarchy is built in the background, with a budget of time
@@ -113,7 +115,8 @@ class Auto(Solver):
 
     def __post_init__(self) -> None:
         self._solver: Solver | None = None
-        self._measured: tuple[Model, float] | None = None
+        self._measured: tuple[Model, float] | None = None  # ms of a round of this model
+        self._timed: Model | None = None  # for which that was measured here
 
     def substeps_for(self, model: Model, h: float, budget: Budget) -> int:
         """As many as the budget has time for, within what helps; one where there are contacts and no limit."""
@@ -131,10 +134,19 @@ class Auto(Solver):
         return max(1, min(most, budget.most_iterations // (STEPS if is_hyperelastic(model) else ROUNDS)))
 
     def _round_ms(self, model: Model) -> float:
-        """Measured once for models that differ in their pins only."""
+        """Found once for models that differ in their pins only."""
         if self._measured is None or self._measured[0].masses is not model.masses:
             self._measured = model, round_ms(model)
         return self._measured[1]
+
+    def time_itself(self, model: Model) -> bool:
+        """Replace the model's opinion of a round by a measurement, once for models that differ in their pins only."""
+        timed = self._timed is not None and self._timed.masses is model.masses
+        ms = self._solver.iteration_ms() if isinstance(self._solver, CorrectingSolver) and not timed else None
+        if ms is None:
+            return False
+        self._measured, self._timed = (model, ms), model
+        return True
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         """Choose a solver for the system, and prepare that one."""

@@ -122,6 +122,10 @@ class Solver(ABC):
         """In how many equal parts this solver does best to make a step of h seconds under a budget."""
         return 1
 
+    def time_itself(self, model: Model) -> bool:
+        """Measure what an iteration takes here, for `substeps_for`; False where that depends on no measurement."""
+        return False
+
     @abstractmethod
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         """Get ready for `system`; everything that depends on its constraints but not on its state.

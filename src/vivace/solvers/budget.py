@@ -10,6 +10,7 @@ from ..errors import InputError
 
 MOST_MS = 1e9
 MOST_ITERATIONS = 10_000  # where nothing but a tolerance would stop a solver
+LEAST_OF_PARTS = 2  # iterations of each of several substeps, however late (`Budget.part` says why)
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,13 @@ class Budget:
         if parts == 1:
             return self
         ms = None if self.ms is None else self.ms * (k + 1) / parts
-        each = None if self.iterations is None else max(1, self.iterations // parts + (k < self.iterations % parts))
-        return Budget(ms, each, self.tolerance)
+        if self.iterations is None:
+            return Budget(ms, None, self.tolerance)
+        each = self.iterations // parts
+        # One iteration in most parts and two in some sets a cloth into vibration within a second, where one in all of
+        # them or two in all do not: what is left is given away only where nobody has just one.
+        more = 0 if each < LEAST_OF_PARTS else int(k < self.iterations % parts)
+        return Budget(ms, max(1, each) + more, self.tolerance)
 
     @property
     def most_iterations(self) -> int:
@@ -81,12 +87,14 @@ class Deadline:
         at_ns: on the clock of time.perf_counter_ns; None for no limit.
         trace: somebody wants to know the residuals of all sweeps (`Outcome.residuals`).
         turns: solves that a step is made of, more than one in turns with rigid bodies: each needs less than one alone.
+        least: iterations that this solve gets even if that is late, of solvers that move everything at once.
     """
 
     budget: Budget
     at_ns: int | None
     trace: bool = False
     turns: int = 1
+    least: int = 1
 
     @classmethod
     def of(
@@ -97,13 +105,14 @@ class Deadline:
         start_ns: int | None = None,
         trace: bool = False,
         turns: int = 1,
+        least: int = 1,
     ) -> Deadline:
         """Start now (or at `start_ns`), keeping `reserve_ns`, a quarter at most, for what comes after the solver."""
         if budget.ms is None:
-            return cls(budget, None, trace, turns)
+            return cls(budget, None, trace, turns, least)
         start = time.perf_counter_ns() if start_ns is None else start_ns
         whole = int(budget.ms * 1e6)
-        return cls(budget, start + whole - min(reserve_ns, whole // 4), trace, turns)
+        return cls(budget, start + whole - min(reserve_ns, whole // 4), trace, turns, least)
 
     def reached(self, sweeps: int, sweep_ns: int = 0) -> str:
         """The limit that ends a solve after so many sweeps, "iterations" or "time"; "" while there is room for more.

@@ -8,35 +8,66 @@ is in the address which was printed. docs/viewer.md says what this protects and 
 from __future__ import annotations
 
 import hmac
-import secrets
+import re
 import time
 from collections.abc import Iterable
 from ipaddress import ip_address
 from urllib.parse import parse_qs, urlsplit
 
+from .keys import check_key, new_key
+
+SPELLED = re.compile(r"[a-z0-9_.:-]{1,253}", re.IGNORECASE)  # names that may be repeated in an answer
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 RATE, BURST = 600.0, 1200.0  # messages a second, and at once: pointers and frames at 240 Hz, and some room
 
 
 class Gate:
-    """Checks requests. `hosts`: names under which the server may be called besides loopback; "*": any."""
+    """Checks requests.
 
-    def __init__(self, hosts: Iterable[str] = (), token: str | None = None):
-        self.token = secrets.token_urlsafe(24) if token is None else token
-        self._hosts = {host.lower() for host in (*LOOPBACK, *hosts)}
+    Args:
+        hosts: names under which the server may be called besides loopback; "*": any.
+        token: the key; a new one if there is none.
+        proxies: names of proxies that call it under a name of its own, while the page has theirs; with a port, if only
+            that one is meant. They are names that it goes by as well.
+    """
+
+    def __init__(self, hosts: Iterable[str] = (), token: str | None = None, proxies: Iterable[str] = ()):
+        self.token = new_key() if token is None else check_key(token)
+        self._proxies = {proxy.lower() for proxy in proxies}
+        names = (name for proxy in self._proxies if (name := _hostname(proxy)) is not None)
+        self._hosts = {host.lower() for host in (*LOOPBACK, *hosts, *names)}
 
     def why_not(self, target: str, host: str | None, origin: str | None, *, key: bool) -> str:
         """Why a request is refused; "" if it is not. `key`: it must carry the token."""
         name = _hostname(host)
         if name is None or ("*" not in self._hosts and name not in self._hosts):
-            return "this server does not go by that name"
-        if origin is not None and not _same_origin(origin, host):
-            return "pages of other sites may not talk to this server"
+            return f"this server does not go by the name of {_named(name)}; {_remedy(name)}"
+        if origin is not None and not _same_origin(origin, host) and not self._is_proxy(origin):
+            asking = _hostname(origin.partition("://")[2])
+            whose = f"this one is of {_named(asking)}"
+            return f"pages of other sites may not talk to this server, and {whose}; {_remedy(asking)}"
         if key:
             given = parse_qs(urlsplit(target).query).get("token", [""])[0]
             if not hmac.compare_digest(given.encode(), self.token.encode()):
-                return "the address lacks the key that was printed when the viewer started"
+                return "the key in the address is not that of this server; open the address that vivace view printed"
         return ""
+
+    def _is_proxy(self, origin: str) -> bool:
+        try:
+            parts = urlsplit(origin)
+            found = {parts.netloc.lower(), (parts.hostname or "").lower()} & self._proxies
+        except ValueError:
+            return False
+        return bool(found) and parts.scheme in ("http", "https")
+
+
+def _named(name: str | None) -> str:
+    return f"'{name}'" if name is not None and SPELLED.fullmatch(name) else "that kind"
+
+
+def _remedy(name: str | None) -> str:
+    known = name if name is not None and SPELLED.fullmatch(name) else "NAME"
+    return f"if a proxy of yours stands in between, start vivace view with --also-known-as {known}"
 
 
 def _hostname(host: str | None) -> str | None:

@@ -16,11 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from websockets.asyncio.server import Server as WebSocketServer
 from websockets.asyncio.server import ServerConnection, serve
-from websockets.datastructures import Headers
+from websockets.datastructures import MultipleValuesError
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
@@ -32,25 +32,16 @@ from ..scenes.writing import scene_text
 from . import messages as m
 from .choices import contact_solver_choices, scene_choices, solver_choices, with_relaxation
 from .frames import frame_message
+from .pages import Connection, Pages, refusal, response
 from .security import Allowance, Gate
 from .session import Session
 from .snapshot import Snapshot
 
-PAGE = Path(__file__).parent / "page"
-TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
 MOST_CLIENTS = 8
 MOST_FAULTS = 100  # messages that make no sense, after which a client is not listened to any longer
 MOST_MAIL = 64  # messages kept for a client that does not read
 MOST_FILES = 4  # made for downloading; the oldest go first
 REFUSED, TOO_MANY, FULL = 1008, 1008, 1013  # codes for closing a socket [RFC 6455, section 7.4]
-HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' blob: data:; "
-    "connect-src 'self' ws: wss:; object-src 'none'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* vscode-webview:",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
 logger = logging.getLogger(__name__)
 
 
@@ -89,12 +80,12 @@ class Server:
         self._frame: tuple[int, asyncio.Future[bytes]] | None = None
         self._count = 0
         self._saving = False
-        self._page = {f"/{path.name}": path.read_bytes() for path in PAGE.iterdir()} if PAGE.is_dir() else {}
+        self.pages = Pages()
 
     @property
     def has_page(self) -> bool:
         """Whether the page has been built into the package."""
-        return "/index.html" in self._page
+        return "/index.html" in self.pages
 
     async def start(self, host: str, port: int) -> WebSocketServer:
         """Listen on an address, and hear of what the session has to tell."""
@@ -105,6 +96,7 @@ class Server:
             host,
             port,
             process_request=self._answer,
+            create_connection=Connection,
             compression=None,
             max_size=m.LONGEST,
             max_queue=64,
@@ -144,21 +136,34 @@ class Server:
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Pages and files; None for the socket, which then opens."""
-        path = unquote(urlsplit(request.path).path)
+        try:
+            host, origin = request.headers.get("Host"), request.headers.get("Origin")
+            parts = urlsplit(request.path)
+            path, said = unquote(parts.path), parse_qs(parts.query)
+        except (MultipleValuesError, ValueError):
+            why = "a request has one Host, at most one Origin, and a path that can be read"
+            return refusal(why, page=False, status=http.HTTPStatus.BAD_REQUEST)
+        if getattr(request, "method", "GET") != "GET":  # older releases of websockets refuse the others themselves
+            why = "this server takes GET requests only"
+            return refusal(why, page=False, status=http.HTTPStatus.METHOD_NOT_ALLOWED)
         path = "/index.html" if path == "/" else path
-        host, origin = request.headers.get("Host"), request.headers.get("Origin")
-        private = path == "/socket" or path.startswith("/files/")
-        refused = self.gate.why_not(request.path, host, origin, key=private)
+        private = path in ("/socket", "/check") or path.startswith("/files/")
+        if path == "/check":  # browsers send no Origin when a page asks its own server
+            origin = origin or said.get("origin", [None])[0]
+        # The page's code is nobody's secret: it has to come through a proxy whose name we do not know, to say so.
+        refused = self.gate.why_not(request.path, host, origin if private else None, key=private)
         if refused:
-            return _response(http.HTTPStatus.FORBIDDEN, refused.encode(), "text/plain")
+            return refusal(refused, page=path == "/index.html")
         if path == "/socket":
             return None
+        if path == "/check":
+            return response(http.HTTPStatus.OK, b"let in", "text/plain")
         if path.startswith("/files/") and path[7:] in self._files:
             kind, body = self._files[path[7:]]
-            return _response(http.HTTPStatus.OK, body, kind, {"Content-Disposition": "attachment"})
-        if path in self._page:
-            return _response(http.HTTPStatus.OK, self._page[path], TYPES.get(Path(path).suffix, "text/plain"))
-        return _response(http.HTTPStatus.NOT_FOUND, b"there is nothing here", "text/plain")
+            return response(http.HTTPStatus.OK, body, kind, {"Content-Disposition": "attachment"})
+        if path in self.pages:
+            return self.pages.answer(path, request.headers, host)
+        return response(http.HTTPStatus.NOT_FOUND, b"there is nothing here", "text/plain")
 
     # --- the socket -----------------------------------------------------------------------------------------------
 
@@ -304,9 +309,3 @@ def _scene_file(session: Session) -> str:
         wind=None if isinstance(session.scene, RigidScene) else sim.wind,
         stiffness=settings.stiffness,
     )
-
-
-def _response(status: http.HTTPStatus, body: bytes, kind: str, more: dict[str, str] | None = None) -> Response:
-    kind = f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
-    entries = {"Content-Type": kind, "Content-Length": str(len(body)), "Connection": "close", **HEADERS, **(more or {})}
-    return Response(status.value, status.phrase, Headers(entries), body)

@@ -36,7 +36,9 @@ class Viewer:
     Args:
         host: where to listen; anything but loopback lets others on the network in, if they have the key.
         port: None: 8008, or the next that is free.
-        also_known: other names under which a browser may call the server, when it is behind a proxy.
+        also_known: names of proxies before the server, as the browser's address has them; with a port, if only that one
+            is meant.
+        key: who has it may take part; None: a new one. See `vivace.viewer.keys`.
         precision: bits of a coordinate on the wire, 16 or 32.
         settings: of the session: solver, budget_ms, threads, seed, scene, sim.
     """
@@ -48,6 +50,7 @@ class Viewer:
         host: str = "127.0.0.1",
         port: int | None = None,
         also_known: Iterable[str] = (),
+        key: str | None = None,
         precision: int = 16,
         **settings: Any,
     ):
@@ -56,9 +59,8 @@ class Viewer:
         if port is not None and not (isinstance(port, int) and 0 <= port < 65536):
             raise InputError(f"a port is a number from 0 to 65535, not {port!r}")
         self.host, self._port = host, port
-        names = (*also_known, "*") if is_everywhere(host) else (*also_known, host)
+        self.gate = Gate(["*" if is_everywhere(host) else host], key, proxies=also_known)
         self.session = Session(target, **settings)
-        self.gate = Gate(names)
         self.server = Server(self.session, self.gate, precision=precision)
         self._ready, self._done = threading.Event(), threading.Event()
         self._trouble: BaseException | None = None

@@ -14,6 +14,8 @@ from vivace.backends.cpu.executor import (
     LONG_CHUNK,
     SMALLEST_CHUNK,
     Plan,
+    TeamSize,
+    UpTo,
     address,
     check_threads,
     default_threads,
@@ -270,11 +272,42 @@ def test_the_helpers_are_known():
     assert threading.current_thread() not in after
 
 
+@pytest.mark.parametrize(("all_ns", "one_ns", "wanted"), [(100.0, 180.0, 4), (100.0, 60.0, 1)])
+def test_the_faster_number_of_threads_is_taken(all_ns, one_ns, wanted):
+    """Both are tried, the faster one stays, and the other gets a chance from time to time, so that it can come back."""
+    team, taken = TeamSize(4), []
+    for _ in range(300):
+        taken.append(team.next())
+        team.learn(taken[-1], all_ns if taken[-1] == 4 else one_ns)
+    assert taken[:4] == [4, 4, 1, 1]
+    others = [size for size in taken[4:] if size != wanted]
+    assert len(others) == 300 // TeamSize.PAUSE
+    for _ in range(1500):  # now it is the other way round
+        taken.append(team.next())
+        team.learn(taken[-1], one_ns if taken[-1] == 4 else all_ns)
+    assert taken[-1] != wanted
+
+
+def test_a_plan_that_may_choose_does_the_same():
+    """With one thread, with all, and with whatever it finds faster."""
+    found = []
+    for threads in (1, 3, UpTo(3)):
+        a = np.zeros(5000, np.int64)
+        plan = Plan([step_forward.over(0, 5000, a=a)], threads)
+        for _ in range(10):
+            plan.run(3)
+        found.append(a)
+    assert all((a == 30).all() for a in found)
+
+
 def test_check_threads():
     assert check_threads(None) == default_threads() >= 1
     assert check_threads(1) == 1
     assert check_threads(np.int32(256)) == 256
     assert type(check_threads(np.int64(3))) is int
+    assert isinstance(check_threads(None), UpTo)
+    assert check_threads(check_threads(None)) == check_threads(None)
+    assert isinstance(check_threads(check_threads(None)), UpTo)
     for wrong in (0, -1, 257, True, 1.0, 2.5, "2", float("nan")):
         with pytest.raises(InputError, match="threads must be a whole number from 1 to 256, not ") as error:
             check_threads(wrong)

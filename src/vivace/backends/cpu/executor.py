@@ -202,6 +202,42 @@ def phase_times() -> Iterator[dict[str, int]]:
         _local.ledger = outer
 
 
+class UpTo(int):
+    """A number of threads that need not all be used: plans find out whether one alone is faster."""
+
+
+class TeamSize:
+    """How many threads walk a plan: all, or one, whichever has been faster of late.
+
+    What one core has written the others have to fetch. On some machines that takes longer than the work that is
+    shared, and on busy ones helpers come late. The result is the same, so the choice is free.
+    """
+
+    TRIED = 2  # runs with each at first
+    PAUSE = 64  # runs until the slower one gets another chance
+    SHARE = 0.3  # of the newest run in what is remembered
+
+    def __init__(self, threads: int):
+        self._sizes = (threads, 1)
+        self._ns = dict.fromkeys(self._sizes, 0.0)
+        self._runs = 0
+
+    def next(self) -> int:
+        """The number of threads for the next run."""
+        run, self._runs = self._runs, self._runs + 1
+        if run < self.TRIED * len(self._sizes):
+            return self._sizes[run // self.TRIED]
+        best = min(self._sizes, key=lambda size: self._ns[size])
+        return best if run % self.PAUSE else self._sizes[0 if best == 1 else 1]
+
+    def learn(self, threads: int, ns: float) -> None:
+        """An iteration took so long with that many."""
+        old = self._ns[threads]
+        self._ns[threads] = (
+            ns if old == 0.0 or self._runs <= self.TRIED * len(self._sizes) else old + self.SHARE * (ns - old)
+        )
+
+
 class Plan:
     """Phases laid out for a team: made once, run as often as the arrays' contents change."""
 
@@ -215,7 +251,7 @@ class Plan:
         after: Sequence[Phase] = (),
     ):
         """`before` and `after`: phases at the beginning and at the end of every part; they get the part's number."""
-        self.threads = threads
+        self.threads = int(threads)
         self._bounds = np.array([len(before), len(before) + len(phases)], np.int64)
         phases = [*before, *phases, *after]
         self._keep: dict[tuple, tuple] = {}  # arrays whose addresses the tables hold, and the tables
@@ -235,6 +271,7 @@ class Plan:
             pointers.append(len(begins))
         if len(begins) == len(phases):  # one chunk each: there is nothing to help with
             self.threads = 1
+        self._team = TeamSize(self.threads) if isinstance(threads, UpTo) else None
         self._functions, self._tables, self._every = (np.array(a, np.int64) for a in (functions, tables, every))
         self._pointers, self._begins, self._ends = (np.array(a, np.int64) for a in (pointers, begins, ends))
         self.monitor = np.array([1.0, 0.0]) if monitor is None else monitor
@@ -260,9 +297,9 @@ class Plan:
         """
         return self._run([iterations], [deadline_ns], first, least) if iterations >= 1 else 0
 
-    def run_parts(self, iterations: Sequence[int], deadlines_ns: Sequence[int | None]) -> int:
+    def run_parts(self, iterations: Sequence[int], deadlines_ns: Sequence[int | None], least: int = 1) -> int:
         """The same for several parts, each with its own limits."""
-        return self._run(iterations, deadlines_ns, 0, 1)
+        return self._run(iterations, deadlines_ns, 0, least)
 
     def _run(self, iterations: Sequence[int], deadlines_ns: Sequence[int | None], first: int, least: int) -> int:
         if len(self._functions) == 0:
@@ -270,16 +307,20 @@ class Plan:
         control = np.zeros(COUNTERS + LINE * (len(self._begins) + len(self._functions)), np.int64)
         spent = np.zeros(len(self._functions) + 1, np.int64)
         deadlines = np.array([NEVER if at is None else at for at in deadlines_ns], np.int64)
+        threads = self.threads if self._team is None else self._team.next()
         work = (
-            *(self.threads, control, self._functions, self._tables, self._every),
+            *(threads, control, self._functions, self._tables, self._every),
             *(self._pointers, self._begins, self._ends, spent, self._bounds, first),
             *(np.array(iterations, np.int64), least, deadlines, np.zeros(len(deadlines), np.int64), self.monitor),
         )
         try:
-            if self.threads > 1:
-                for helper in _helpers(self.threads - 1):
+            begin = time.perf_counter_ns()
+            if threads > 1:
+                for helper in _helpers(threads - 1):
                     helper.put((work, self))
             walked = int(_walk(0, *work))
+            if self._team is not None:
+                self._team.learn(threads, (time.perf_counter_ns() - begin) / max(walked, 1))
         except BaseException:  # interrupted before the walk began: release the helpers
             control[STOPPED] = 1
             raise
@@ -347,7 +388,7 @@ def default_threads() -> int:
 def check_threads(threads: int | None) -> int:
     """Validate a number of threads; None means one for each core."""
     if threads is None:
-        return default_threads()
+        return UpTo(default_threads())
     if not is_whole(threads) or not 1 <= threads <= 256:
         raise InputError(f"threads must be a whole number from 1 to 256, not {shown(threads)}")
-    return int(threads)
+    return threads if isinstance(threads, UpTo) else int(threads)

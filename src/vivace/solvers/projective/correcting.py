@@ -39,6 +39,7 @@ from .kernels.sweep import store_residual
 from .layout import Layout
 from .resolution import check_resolved
 
+TIMED = 4  # iterations from which the fastest tells what one takes
 PRESSED = 4  # rounds after which contacts renew their forces within a step
 
 
@@ -156,7 +157,7 @@ class CorrectingSolver(Solver):
 
     def _least_of(self, deadline: Deadline) -> int:
         """The same for one of several solves that a step is made of: two, or forces mean little to rigid bodies."""
-        least = self.least_iterations
+        least = max(self.least_iterations, deadline.least)
         return least if deadline.turns == 1 else max(2, -(-least // deadline.turns))
 
     @property
@@ -202,6 +203,22 @@ class CorrectingSolver(Solver):
             self._short_plan.run()
             took.append(time.perf_counter_ns() - begin)
         return sorted(took)[1]
+
+    def iteration_ms(self) -> float | None:
+        """What an iteration takes (ms), the least of some from the rest shape; None while corrections are set up."""
+        layout = self.layout
+        if layout is None or self.system is None or self.corrector.has_more():
+            return None
+        start = np.zeros((layout.n, 4), np.float32)
+        start[:, :3] = self.system.model.mesh.vertices
+        layout.load(start, np.zeros_like(start))
+        took = []
+        for _ in range(TIMED):
+            begin = time.perf_counter_ns()
+            self._plan.run()
+            took.append(time.perf_counter_ns() - begin)
+        self.forget()
+        return min(took) / 1e6
 
     def wait(self) -> None:
         """Wait for corrections that are being set up, and plan with them."""
@@ -306,7 +323,8 @@ class CorrectingSolver(Solver):
 
         def solve(deadlines: Sequence[Deadline]) -> Outcome:
             most = [deadline.budget.most_iterations for deadline in deadlines]
-            sweeps = plan.run_parts(most, [deadline.at_ns for deadline in deadlines])
+            least = max(deadline.least for deadline in deadlines)
+            sweeps = plan.run_parts(most, [deadline.at_ns for deadline in deadlines], least)
             stopped = "iterations" if sweeps >= sum(most) else "time"
             return Outcome(sweeps, layout.residual(), stopped, time.perf_counter_ns(), self.note())
 
