@@ -31,6 +31,8 @@ export const stageActions = {
   still: (): void => {},
   /** Back to the scene's own view. */
   home: (): void => {},
+  /** See all of the bodies, from where one looks now. */
+  fit: (): void => {},
   /** From where the person looks. */
   camera: (): { eye: number[]; target: number[] } => ({ eye: [0, 0, 1], target: [0, 0, 0] }),
 };

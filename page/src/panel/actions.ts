@@ -44,6 +44,10 @@ export function home(): void {
   stageActions.home();
 }
 
+export function fit(): void {
+  stageActions.fit();
+}
+
 export function still(): void {
   stageActions.still();
 }

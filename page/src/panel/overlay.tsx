@@ -5,6 +5,7 @@ import { connectionActions, dismiss, link, notices, refusal, state, type Link } 
 import { THIN, count, fixed, percent } from "./format";
 import { rigid } from "./settings";
 import { Cross } from "./icons";
+import { Hints, Measuring } from "./measuring";
 import { slowFrame } from "./throttle";
 
 function Labels() {
@@ -128,8 +129,10 @@ export function Overlay() {
   return (
     <>
       <Labels />
+      <Measuring />
       <LinkState />
       <div class="foot">
+        <Hints />
         <Notices />
         <Busy />
       </div>

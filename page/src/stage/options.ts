@@ -12,3 +12,7 @@ export const elements = signal(false);
 export const hasElements = signal(false);
 /** Whether clicks measure. */
 export const ruler = signal(false);
+/** What was measured, and where on the stage that is said (CSS pixels). */
+export const measured = signal<{ x: number; y: number; text: string } | null>(null);
+/** Whether the bodies are out of sight. */
+export const outside = signal(false);

@@ -7,13 +7,15 @@ import type { FrameData, SceneData } from "../messages";
 import type { Message } from "../packing";
 import { frame, hello, notify, scene, send, stageActions, state, theme } from "../store";
 import { Eye } from "./camera";
-import { divide, viewAt, viewports } from "./layout";
+import { divide, viewAt, viewports, type Viewport } from "./layout";
 import { LOOKS } from "./look";
-import { elements, hasElements, quality, wireframe } from "./options";
+import { outOfSight } from "./framing";
+import { elements, hasElements, measured, outside, quality, ruler, wireframe } from "./options";
 import { PaceMeter } from "./pace";
 import { placeOf, rayThrough, type Hit } from "./picking";
 import { Pointers } from "./pointers";
-import { Quality } from "./quality";
+import { Quality, type Level } from "./quality";
+import { lengthText, Ruler } from "./ruler";
 import { World, type Wish } from "./world";
 
 const STILL = 2; // pixels of a still to one of CSS
@@ -29,6 +31,7 @@ export class Stage {
   readonly #world: World;
   readonly #pointers: Pointers;
   readonly #eye: Eye;
+  readonly #ruler: Ruler;
   readonly #quality: Quality;
   #pending: Message<FrameData> | null = null;
   #last: Message<FrameData> | null = null;
@@ -53,6 +56,14 @@ export class Stage {
       redraw: () => this.#ask(!frugal),
     });
     this.#eye = new Eye(this.camera, canvas, () => this.redraw());
+    this.#ruler = new Ruler(canvas, {
+      touch: (x, y) => {
+        const viewport = viewports.value[viewAt(x, y)];
+        return viewport && this.#shown ? this.#world.touch(rayThrough(x, y, viewport, this.camera), viewAt(x, y)) : null;
+      },
+      redraw: () => this.redraw(),
+    });
+    this.#world.scene.add(this.#ruler.group);
     new ResizeObserver(() => this.#resize()).observe(canvas.parentElement ?? canvas);
     this.#resize();
     effect(() => {
@@ -67,16 +78,19 @@ export class Stage {
     });
     canvas.addEventListener("webglcontextrestored", () => this.redraw());
     stageActions.still = () => this.#still();
-    stageActions.home = () => {
-      this.#eye.home();
-      this.redraw();
-    };
+    stageActions.home = () => this.#eye.home();
+    stageActions.fit = () => this.#eye.fit(this.#world.boxOf(0));
     stageActions.camera = () => ({ eye: this.camera.position.toArray(), target: this.#eye.controls.target.toArray() });
   }
 
   /** Whether there is something to see. */
   get ready(): boolean {
     return this.#shown;
+  }
+
+  /** How much is drawn. */
+  get level(): Level {
+    return this.#quality.level;
   }
 
   positions(view = 0): Float32Array {
@@ -89,7 +103,8 @@ export class Stage {
     this.#shown = false;
     scene.value = message.header;
     hasElements.value = message.arrays.tets?.length > 0;
-    this.#eye.look(message.header.camera);
+    this.#ruler.forget();
+    this.#eye.look(message.header.camera, message.header.ground);
   }
 
   frame(message: Message<FrameData>): void {
@@ -151,6 +166,7 @@ export class Stage {
     if (this.#changed || message) this.#draw();
     this.#changed = false;
     if (message) {
+      outside.value = outOfSight(this.#world.boxOf(0), this.camera);
       frame.value = message.header;
       this.#free = false;
       requestAnimationFrame(() => this.#taken(message.header, began));
@@ -195,8 +211,19 @@ export class Stage {
       renderer.setScissorTest(all.length > 1);
       renderer.setScissor(...place);
       renderer.setViewport(...place);
+      const length = this.#ruler.follow(k, this.positions(k));
       this.#world.draw(renderer, this.camera, k, this.#pointers.all);
+      if (length) this.#say(length, all[k]);
     }
+  }
+
+  /** Where the ruler's line is seen, and how long it is. */
+  #say({ length, middle }: { length: number; middle: Vector3 }, { x, y, width, height }: Viewport): void {
+    const place = middle.project(this.camera);
+    const text = lengthText(length);
+    const at = { x: Math.round(x + ((place.x + 1) / 2) * width), y: Math.round(y + ((1 - place.y) / 2) * height), text };
+    const before = measured.peek();
+    if (before?.x !== at.x || before.y !== at.y || before.text !== text) measured.value = at;
   }
 
   #resize(): void {
@@ -217,6 +244,7 @@ export class Stage {
   #dress(wish = this.#wish()): void {
     this.#renderer.setPixelRatio(wish.level.ratio);
     this.#world.dress(wish);
+    this.#ruler.dress(LOOKS[wish.theme], wish.level.ratio);
     this.#draw();
   }
 
@@ -231,7 +259,7 @@ export class Stage {
     const view = viewAt(x, y);
     const viewport = viewports.value[view];
     const { picker } = this.#world;
-    if (!picker || !viewport || !this.#shown) return null;
+    if (!picker || !viewport || !this.#shown || ruler.peek()) return null; // a ruler takes hold of nothing
     return picker.pick(rayThrough(x, y, viewport, this.camera), view, this.camera, viewport, hovering);
   }
 

@@ -3,6 +3,7 @@
 import { WebGLRenderer, type PerspectiveCamera } from "three";
 
 import { notify } from "../store";
+import type { Level } from "./quality";
 import { Stage } from "./stage";
 
 /** For tests and for the curious, as `window.vivace`. */
@@ -11,6 +12,7 @@ export interface Probe {
   readonly latencies: number[];
   readonly frames: number;
   readonly ready: boolean;
+  readonly level: Level;
   readonly camera: PerspectiveCamera;
   resetStats(): void;
   project(vertex: number, view?: number): [number, number];
@@ -74,6 +76,9 @@ export function startStage(): Stage | null {
     },
     get ready() {
       return stage.ready;
+    },
+    get level() {
+      return stage.level;
     },
     camera: stage.camera,
     resetStats: () => stage.pace.reset(),

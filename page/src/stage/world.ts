@@ -1,6 +1,6 @@
 // Everything that is drawn of one scene, and how it is lit.
 
-import { Box3, Quaternion, Scene, Vector3, type PerspectiveCamera, type WebGLRenderer } from "three";
+import { Box3, Plane, Quaternion, type Ray, Raycaster, Scene, Vector3, type PerspectiveCamera, type WebGLRenderer } from "three";
 
 import type { FrameData, SceneData } from "../messages";
 import { array, type Message } from "../packing";
@@ -16,6 +16,7 @@ import { KEY, LOOKS } from "./look";
 import { Picker } from "./picking";
 import type { HoldingPointer } from "./pointers";
 import type { Level } from "./quality";
+import type { Anchor } from "./ruler";
 import { Scenery } from "./scenery";
 import { Strings } from "./strings";
 
@@ -70,7 +71,7 @@ export class World {
     this.dress(wish);
   }
 
-  /** Around what is shown of a view, and what stands near it; empty where nothing is. */
+  /** Around what is shown of a view; empty where nothing is. */
   boxOf(view: number): Box3 {
     return this.#bodies[view]?.box.clone() ?? new Box3();
   }
@@ -121,6 +122,21 @@ export class World {
       this.#bodies[k].show(message, k);
       this.#shadows[k].stale = true;
     }
+  }
+
+  /** What a ray meets first: a body, what stands, or the ground. */
+  touch(ray: Ray, view: number): Anchor | null {
+    const found: Anchor[] = [];
+    const body = this.picker?.touch(ray, view);
+    if (body) found.push({ view, ...body });
+    const caster = new Raycaster(ray.origin, ray.direction);
+    const [standing] = this.#scenery ? caster.intersectObject(this.#scenery.mesh, false) : [];
+    if (standing) found.push({ view, grip: null, point: standing.point });
+    const { up, origin } = this.#frame;
+    const ground = this.#grounded ? ray.intersectPlane(new Plane().setFromNormalAndCoplanarPoint(up, origin), new Vector3()) : null;
+    if (ground) found.push({ view, grip: null, point: ground });
+    const away = ({ point }: Anchor) => point.distanceTo(ray.origin);
+    return found.sort((a, b) => away(a) - away(b))[0] ?? null;
   }
 
   /** Colours of a theme, threads of a fabric, and as much of everything as the level allows. */
