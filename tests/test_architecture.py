@@ -32,6 +32,7 @@ LAYERS = [
     ("bench",),
     ("viewer",),
     ("cli",),
+    ("everything",),
     ("__main__", "__init__"),
 ]
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}

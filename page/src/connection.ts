@@ -2,11 +2,14 @@
 
 import type { Download, FrameData, FromPage, SceneData, ToPage } from "./messages";
 import { isScene, unpack, type Message } from "./packing";
-import { connectionActions, hello, link, notify, refusal, sendWith, state } from "./store";
+import { key as token } from "./restoring";
+import { connectionActions, hello, link, notify, progress, refusal, sendWith, starting, state } from "./store";
 
 const FIRST_DELAY = 500; // ms before the first new try; each later one waits twice as long
 const LONGEST_DELAY = 5000;
 const BLOCKED = 3; // sockets that fail although the server lets us in: something in between does not pass them
+const COME_AGAIN = 1012; // the page was there first, and now the simulation is
+const SOON = 120; // ms
 const CUT_OFF = 1008; // the server has had enough of this page
 
 interface Receiver {
@@ -14,7 +17,6 @@ interface Receiver {
   frame(message: Message<FrameData>): void;
 }
 
-const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
 
 /** Relative to where the page is, so that it may stand behind a proxy under any path. */
 function beside(path: string): URL {
@@ -35,7 +37,11 @@ function download(file: Download): void {
 
 function hear(message: ToPage): void {
   switch (message.type) {
+    case "starting":
+      starting.value = message;
+      break;
     case "hello":
+      starting.value = null;
       hello.value = message;
       break;
     case "state":
@@ -43,6 +49,9 @@ function hear(message: ToPage): void {
       break;
     case "notice":
       notify(message.level, message.text);
+      break;
+    case "progress":
+      progress.value = message.total ? message : null;
       break;
     case "download":
       download(message);
@@ -100,6 +109,7 @@ export function connect(receiver: Receiver): void {
     };
     socket.onclose = async ({ code, reason }) => {
       if (code === CUT_OFF) return refuse(`the server has closed the connection: ${reason}`);
+      if (code === COME_AGAIN) return void window.setTimeout(open, SOON);
       if (heard) return later();
       const why = await whyNot();
       if (why) return refuse(why);
@@ -122,7 +132,8 @@ export function connect(receiver: Receiver): void {
   };
   // Another key after the #, and the browser would leave everything as it is.
   window.addEventListener("hashchange", () => {
-    if (new URLSearchParams(location.hash.slice(1)).get("token") !== token) location.reload();
+    const other = new URLSearchParams(location.hash.slice(1)).get("token");
+    if (other && other !== token) location.reload(); // a link without a key is for this page
   });
   open();
 }

@@ -2,10 +2,12 @@
 
 import { connect } from "./connection";
 import { mountPanel } from "./panel/panel";
+import { startLinks } from "./restoring";
 import { startStage } from "./stage/start";
 import { frame, scene, send } from "./store";
 
 mountPanel();
+startLinks();
 connect(
   startStage() ?? {
     // Without a picture the numbers still come.

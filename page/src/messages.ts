@@ -8,9 +8,9 @@ export type ColourBy = "plain" | "strain" | "velocity" | "graph" | "contact" | "
 
 export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "velocity", "graph", "contact", "residual", "conversion"];
 
-export type RecordingFormat = "mp4" | "gif" | "npz";
+export type PinRule = "top" | "corners" | "none" | "scene";
 
-export const RECORDING_FORMAT: readonly RecordingFormat[] = ["mp4", "gif", "npz"];
+export const PIN_RULE: readonly PinRule[] = ["top", "corners", "none", "scene"];
 
 /** `offset` in bytes from the end of the header, a multiple of four; `length` in elements. */
 export interface ArraySpec {
@@ -79,6 +79,11 @@ export interface ViewData {
   depth: number | null;
 }
 
+/** Make no file after all. */
+export interface Cancel {
+  type: "cancel";
+}
+
 /** Change the settings that are given; the others stay. */
 export interface Change {
   type: "change";
@@ -95,6 +100,14 @@ export interface Change {
   grab_radius?: number | null;
   paused?: boolean | null;
   colour_by?: ColourBy | null;
+}
+
+/** Cut what is seen from `eye` along a stroke through points; how far away they are does not matter. */
+export interface Cut {
+  type: "cut";
+  eye: number[];
+  stroke: number[][];
+  scene: number;
 }
 
 /** Move what `pointer` holds to `target`. */
@@ -123,10 +136,31 @@ export interface Grab {
   weights?: number[] | null;
 }
 
+/** Take back the last change of settings, pins or cuts, or make it again. */
+export interface History {
+  type: "history";
+  what: "undo" | "redo";
+}
+
 /** Another scene by its name, one of `Hello.scenes`. */
 export interface LoadScene {
   type: "load_scene";
   name: string;
+}
+
+/** Pin vertices of the scene where they are now, or let them go; pins of one `edit` are taken back together. */
+export interface Pin {
+  type: "pin";
+  vertices: number[];
+  on: boolean;
+  scene: number;
+  edit: number;
+}
+
+/** Pin by a rule, and nothing else: `top` edge, `corners`, `none`, or what the `scene` itself pins. */
+export interface PinBy {
+  type: "pin_by";
+  rule: PinRule;
 }
 
 /** Let go of what `pointer` holds; it keeps its velocity. */
@@ -136,17 +170,31 @@ export interface Release {
   order: number;
 }
 
+/** Show a frame of the recording instead of the simulation; none: the simulation again. */
+export interface Replay {
+  type: "replay";
+  frame: number | null;
+  resume?: boolean;
+}
+
+/** What a link says: a scene by its name, and settings to change when it is there. */
+export interface Restore {
+  type: "restore";
+  scene: string;
+  settings: Change;
+}
+
 /** `step`: one step, while paused. `reset`: the scene from its start, with the settings as they are. */
 export interface Run {
   type: "run";
   what: "step" | "reset";
 }
 
-/** Make a file to download: the recording seen by the given camera, or the scene with its settings as TOML. */
+/** Make a file to download, in one of the formats of `Hello`; a scene is always TOML. */
 export interface Save {
   type: "save";
-  what: "recording" | "scene";
-  format?: RecordingFormat;
+  what: "recording" | "scene" | "pose";
+  format?: string;
   eye?: number[] | null;
   target?: number[] | null;
 }
@@ -181,6 +229,12 @@ export interface Download {
   name: string;
 }
 
+/** A format of files that can be made. */
+export interface FormatChoice {
+  name: string;
+  title: string;
+}
+
 /** The first message. `client`: this page's key in `FrameData.orders`. */
 export interface Hello {
   type: "hello";
@@ -189,6 +243,8 @@ export interface Hello {
   solvers: SolverChoice[];
   contact_solvers: SolverChoice[];
   scenes: SceneChoice[];
+  recording_formats: FormatChoice[];
+  pose_formats: FormatChoice[];
 }
 
 /** Something to tell the person. */
@@ -196,6 +252,15 @@ export interface Notice {
   type: "notice";
   level: "info" | "error";
   text: string;
+}
+
+/** How far a file is: at once, at least once a second, and with `total` 0 when there is none any more. */
+export interface Progress {
+  type: "progress";
+  label: string;
+  done: number;
+  total: number;
+  seconds_left: number | null;
 }
 
 /** A scene that the page offers. */
@@ -212,7 +277,16 @@ export interface SolverChoice {
   most_relaxation: number | null;
 }
 
-/** After every change. `busy`: what is being prepared in the background, "" when nothing. */
+/** Before there is a simulation: what is being done. `done` of about `total` parts; None where nobody knows. */
+export interface Starting {
+  type: "starting";
+  text: string;
+  done?: number | null;
+  total?: number | null;
+  failed?: boolean;
+}
+
+/** After every change. */
 export interface State {
   type: "state";
   scene: string;
@@ -222,11 +296,15 @@ export interface State {
   recording: boolean;
   recorded_frames: number;
   recorded_seconds: number;
+  pins: number;
+  undo: string;
+  redo: string;
+  replay: number | null;
 }
 
-export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Drawn;
+export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Cancel | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
 
-export type ToPage = Hello | State | Notice | Download;
+export type ToPage = Hello | State | Starting | Notice | Progress | Download;
 
 /** The smallest and the largest value of each setting. */
 export const RANGES = {

@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 
-import type { FrameData, FromPage, Hello, Notice, SceneData, State } from "./messages";
+import type { FrameData, FromPage, Hello, Notice, Progress, SceneData, Starting, State } from "./messages";
 
 export type Link = "connecting" | "open" | "lost" | "refused";
 
@@ -16,6 +16,8 @@ export interface Pace {
 export const link = signal<Link>("connecting");
 /** Why the server does not let us in, and whether it did before. */
 export const refusal = signal<{ why: string; before: boolean }>({ why: "", before: false });
+/** What is being done before there is a simulation. */
+export const starting = signal<Starting | null>(null);
 export const hello = signal<Hello | null>(null);
 export const state = signal<State | null>(null);
 export const scene = signal<SceneData | null>(null);
@@ -23,6 +25,8 @@ export const scene = signal<SceneData | null>(null);
 export const frame = signal<FrameData | null>(null);
 export const pace = signal<Pace>({ fps: 0, latency: null });
 export const notices = signal<(Notice & { id: number })[]>([]);
+/** Of a file that is being made. */
+export const progress = signal<Progress | null>(null);
 export const theme = signal<"light" | "dark">("light");
 
 /** Things the stage does for the panel; it sets them when it is there. */
@@ -33,6 +37,8 @@ export const stageActions = {
   home: (): void => {},
   /** See all of the bodies, from where one looks now. */
   fit: (): void => {},
+  /** From somewhere else. */
+  look: (_eye: number[], _target: number[]): void => {},
   /** From where the person looks. */
   camera: (): { eye: number[]; target: number[] } => ({ eye: [0, 0, 1], target: [0, 0, 0] }),
 };

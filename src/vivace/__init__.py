@@ -9,39 +9,64 @@ report = sim.step()
 sim.positions, report.sweeps, report.residual
 """
 
-from typing import Any as _Any
+from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import collisions, deprecation, hyperelastic, mesh
+from . import deprecation
 from ._version import __version__
-from .constraints import CONSTRAINTS, Prepared, Role, constraint
-from .energy import Blocks, ElementTerm, Frame, System, Term
-from .errors import (
-    FileError,
-    InputError,
-    MissingExtraError,
-    UnknownNameError,
-    VivaceError,
-)
-from .model import (
-    MATERIALS,
-    Cloth,
-    Jelly,
-    Material,
-    Model,
-    Solid,
-    Wire,
-    corotated,
-    fung,
-    hyperelastic_material,
-    mooney_rivlin,
-    neo_hookean,
-    stable_neo_hookean,
-    stvk,
-)
-from .rigid.bodies import Body
-from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
-from .simulation import Report, RigidReport, RigidSimulation, RigidState, Simulation, State
-from .solvers import SOLVERS, Budget, Deadline, Outcome, Solver
+
+if _TYPE_CHECKING:
+    from .everything import (
+        CONSTRAINTS,
+        MATERIALS,
+        SCENES,
+        SOLVERS,
+        Blocks,
+        Body,
+        Budget,
+        Cloth,
+        Deadline,
+        ElementTerm,
+        FileError,
+        Frame,
+        InputError,
+        Jelly,
+        Material,
+        MissingExtraError,
+        Model,
+        Outcome,
+        Prepared,
+        Report,
+        RigidReport,
+        RigidScene,
+        RigidSimulation,
+        RigidState,
+        Role,
+        Scene,
+        Simulation,
+        Solid,
+        Solver,
+        State,
+        System,
+        Term,
+        UnknownNameError,
+        VivaceError,
+        Wire,
+        collisions,
+        constraint,
+        corotated,
+        fung,
+        hyperelastic,
+        hyperelastic_material,
+        load_scene,
+        make_scene,
+        mesh,
+        mooney_rivlin,
+        neo_hookean,
+        stable_neo_hookean,
+        stvk,
+    )
 
 __all__ = [
     "CONSTRAINTS",
@@ -96,12 +121,18 @@ __all__ = [
 ]
 
 
-def _view(simulation: Simulation, **options: _Any) -> _Any:
-    """Show a simulation in the browser: the viewer is above everything else, and loaded when somebody looks."""
-    from .viewer import view_simulation
+def __getattr__(name: str) -> object:
+    """A name of the package. Solvers and kernels take a second to load: `vivace view` shows a page before."""
+    if not name.startswith("_") and _find_spec(f"{__name__}.{name}") is not None:
+        return _import_module(f"{__name__}.{name}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(_import_module(f"{__name__}.everything"), name)
+    return found
 
-    return view_simulation(simulation, **options)
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
-Simulation.viewer = _view
 deprecation.install()

@@ -205,7 +205,7 @@ def test_frames_that_cannot_be(positions, colours, words):
 
 
 def test_names():
-    assert set(RENDERERS) == {"painter", "polyscope"}
+    assert set(RENDERERS) == {"painter", "polyscope", "raster"}
     with pytest.raises(UnknownNameError, match="did you mean 'painter'"):
         open_renderer([[0, 1, 2]], FRONT, backend="paintr")
 

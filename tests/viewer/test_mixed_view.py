@@ -15,6 +15,7 @@ from vivace.rigid import rotation
 from vivace.scenes import Scene, make_scene
 from vivace.viewer import Target
 from vivace.viewer import messages as m
+from vivace.viewer.exports import Work, write_recording
 from vivace.viewer.frames import frame_message
 from vivace.viewer.packing import unpack
 from vivace.viewer.recordings import Recording, _film
@@ -241,7 +242,7 @@ def test_recordings_have_the_vertices_and_the_poses(jelly, tmp_path):
     for _ in range(3):
         views += jelly.step()
         recording.add(kept_of(views[-1].report), jelly.settings.time_step)
-    recording.write(tmp_path / "both.npz", None, lambda done, total: None)
+    write_recording(recording, tmp_path / "both.npz", None, Work(lambda progress: None))
     with np.load(tmp_path / "both.npz") as saved:
         for k, view in enumerate(views):
             np.testing.assert_array_equal(saved["positions"][k], view.report.positions)

@@ -13,6 +13,7 @@ from vivace.viewer import priority
 from vivace.viewer.background_worker import BackgroundWorker
 from vivace.viewer.colours import LEAST_STRAIN, values_of
 from vivace.viewer.edges import Edges
+from vivace.viewer.exports import Work, write_recording
 from vivace.viewer.priority import Preference
 from vivace.viewer.recordings import Recording
 from vivace.viewer.running_scene import RunningScene
@@ -174,6 +175,8 @@ def test_an_mp4_or_what_to_install(tmp_path, view):
     for _ in range(3):
         recording.add(view.report.positions, 0.033)
     recording.end()
-    recording.write(tmp_path / "film.mp4", None, lambda done, total: seen.append((done, total)))
+    write_recording(
+        recording, tmp_path / "film.mp4", None, Work(lambda progress: seen.append((progress.done, progress.total)))
+    )
     assert (tmp_path / "film.mp4").read_bytes()[4:8] == b"ftyp"
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert (seen[0], seen[-1]) == ((0, 3), (3, 3))

@@ -16,6 +16,7 @@ from vivace.viewer import Target
 from vivace.viewer import messages as m
 from vivace.viewer.body_mesh import MOST_TRIANGLES, BodyMesh
 from vivace.viewer.choices import contact_solver_choices, scene_choices
+from vivace.viewer.exports import Work, write_recording
 from vivace.viewer.frames import frame_message
 from vivace.viewer.packing import unpack
 from vivace.viewer.recordings import Recording, frame_of
@@ -270,14 +271,16 @@ def test_recordings_are_poses_and_films(stack, tmp_path):
         (view,) = stack.step()
         recording.add(frame_of(view.report), stack.settings.time_step)
     recording.end()
-    recording.write(tmp_path / "poses.npz", None, lambda done, total: None)
+    write_recording(recording, tmp_path / "poses.npz", None, Work(lambda progress: None))
     with np.load(tmp_path / "poses.npz") as numbers:
         assert numbers["positions"].shape == (3, 4, 3)
         assert numbers["orientations"].shape == (3, 4, 4)
         assert numbers["movable"].tolist() == [False, True, True, True]
         assert json.loads(str(numbers["settings"]))["scene"] == "box-stack"
         np.testing.assert_allclose(numbers["positions"][-1], stack.sims[0].positions, atol=1e-6)
-    recording.write(tmp_path / "film.gif", None, lambda done, total: seen.append((done, total)))
+    write_recording(
+        recording, tmp_path / "film.gif", None, Work(lambda progress: seen.append((progress.done, progress.total)))
+    )
     assert (tmp_path / "film.gif").read_bytes()[:6] == b"GIF89a"
     assert seen[-1] == (2, 2)  # 60 a second are more than a .gif has
 

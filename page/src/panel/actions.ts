@@ -3,8 +3,9 @@
 import { signal } from "@preact/signals";
 
 import { COLOUR_BY, RANGES } from "../messages";
-import type { ColourBy, RecordingFormat } from "../messages";
+import type { ColourBy } from "../messages";
 import { link, send, stageActions, state } from "../store";
+import { tool, type Tool } from "../tools";
 import { change, rigid, settings, solvers } from "./settings";
 
 /** What the body can be coloured by, in words. */
@@ -19,7 +20,7 @@ export const COLOUR_NAMES: Record<ColourBy, string> = {
 };
 
 export const helpOpen = signal(false);
-export const recordingFormat = signal<RecordingFormat>("mp4");
+export const recordingFormat = signal("mp4");
 
 const BREEZE = 4; // m/s, for a first wind
 let lastWind = BREEZE;
@@ -112,6 +113,18 @@ export function toggleRecording(): void {
 
 export function saveRecording(): void {
   send({ type: "save", what: "recording", format: recordingFormat.peek(), ...stageActions.camera() });
+}
+
+export function undo(): void {
+  if (there() && state.peek()?.undo) send({ type: "history", what: "undo" });
+}
+
+export function redo(): void {
+  if (there() && state.peek()?.redo) send({ type: "history", what: "redo" });
+}
+
+export function choose(which: Tool): void {
+  tool.value = rigid.peek() || tool.peek() === which ? "hand" : which;
 }
 
 export function saveScene(): void {

@@ -66,6 +66,18 @@ export const Cross = () => (
     <path d="m5 5 10 10M15 5 5 15" />
   </Icon>
 );
+export const Undo = () => (
+  <Icon>
+    <path d="M7.5 4 3.5 8l4 4" />
+    <path d="M4 8h7.5a4.2 4.2 0 0 1 0 8.4H8" />
+  </Icon>
+);
+export const Redo = () => (
+  <Icon>
+    <path d="m12.5 4 4 4-4 4" />
+    <path d="M16 8H8.5a4.2 4.2 0 0 0 0 8.4H12" />
+  </Icon>
+);
 export const Film = () => (
   <Icon>
     <path d="M10 3v9.5M6 8.8l4 4 4-4M3.5 16.5h13" />

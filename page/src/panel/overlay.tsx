@@ -1,11 +1,12 @@
 // What is written over the view: whose simulation is where, what is being prepared, notices and the connection.
 
 import { viewports } from "../stage/layout";
-import { connectionActions, dismiss, link, notices, refusal, state, type Link } from "../store";
+import { connectionActions, dismiss, link, notices, refusal, starting, state, type Link } from "../store";
 import { THIN, count, fixed, percent } from "./format";
 import { rigid } from "./settings";
 import { Cross } from "./icons";
 import { Hints, Measuring } from "./measuring";
+import { ProgressLine } from "./progress";
 import { slowFrame } from "./throttle";
 
 function Labels() {
@@ -104,6 +105,31 @@ function Refused() {
   );
 }
 
+/** The server is there, and the simulation is not yet. */
+function Preparing() {
+  const now = starting.value;
+  if (!now) return null;
+  const { text, done, total, failed } = now;
+  const [what, detail] = failed ? [text, ""] : text.split(/: (.*)/s);
+  const parts = done == null ? "" : total == null ? `${done} so far` : `${done} of about ${total}`;
+  return (
+    <div>
+      <p class="link-title">{failed ? "Vivace cannot start" : "Getting ready…"}</p>
+      <p class={failed ? "failed" : undefined}>{`${what.charAt(0).toUpperCase()}${what.slice(1)}`}</p>
+      {!failed && (
+        <div class="progress" data-unknown={done == null || total == null}>
+          <i style={done != null && total != null ? { width: `${Math.min(100, (100 * done) / total)}%` } : undefined} />
+        </div>
+      )}
+      {/* Not announced: readers would hear every number. */}
+      <p class="hint" aria-hidden="true">
+        {detail && `${detail} · `}
+        {parts || "\u00a0"}
+      </p>
+    </div>
+  );
+}
+
 function LinkState() {
   const now = link.value === "open" && !state.value ? "connecting" : link.value;
   // The region is there before its words are: readers announce what changes in it.
@@ -113,6 +139,8 @@ function LinkState() {
         <div class="link" data-link={now}>
           {now === "refused" ? (
             <Refused />
+          ) : starting.value ? (
+            <Preparing />
           ) : (
             <div>
               <p class="link-title">{WORDS[now][0]}</p>
@@ -134,6 +162,7 @@ export function Overlay() {
       <div class="foot">
         <Hints />
         <Notices />
+        <ProgressLine />
         <Busy />
       </div>
     </>

@@ -5,6 +5,7 @@ import { render } from "preact";
 import "../style.css";
 import { hello, state, theme } from "../store";
 import { ColouringSection } from "./colouring";
+import { EditingSection } from "./editing";
 import { helpOpen } from "./actions";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
@@ -62,6 +63,7 @@ function Controls() {
           {!rigid.value && <ColouringSection />}
           <ViewSection />
           <WorldSection />
+          <EditingSection />
           <RecordingSection />
         </fieldset>
       ) : (

@@ -1,18 +1,30 @@
 // Recordings, stills and scene files.
 
-import { RECORDING_FORMAT, type RecordingFormat } from "../messages";
-import { state } from "../store";
+import { captured, kind, toggleCapture } from "../stage/capture";
+import { hello, progress, state } from "../store";
 import { recordingFormat, saveRecording, saveScene, still, toggleRecording } from "./actions";
 import { Section } from "./fields";
 import { THIN, count, fixed } from "./format";
 import { Film } from "./icons";
+import { Replay } from "./replay";
 import { live } from "./settings";
+import { Link, Pose } from "./share";
 
-const FORMATS: Record<RecordingFormat, string> = {
-  mp4: "MP4 film",
-  gif: "GIF film",
-  npz: "NPZ positions",
-};
+/** What one sees, as the browser draws it. */
+function Screen() {
+  const now = captured.value;
+  const size = now ? `${fixed(now.seconds, 1)}${THIN}s · ${fixed(now.bytes / 1e6, 1)}${THIN}MB` : "A film of what you see";
+  if (!kind()) return null;
+  return (
+    <div class="recording">
+      <button type="button" id="record_view" class="record" data-on={now !== null} onClick={toggleCapture}>
+        <i aria-hidden="true" />
+        {now ? "Stop and save" : "Record view"}
+      </button>
+      <p class="recording-length">{size}</p>
+    </div>
+  );
+}
 
 export function RecordingSection() {
   const recording = state.value?.recording ?? false;
@@ -38,19 +50,22 @@ export function RecordingSection() {
             id="recording_format"
             name="recording_format"
             value={recordingFormat.value}
-            onChange={(event) => (recordingFormat.value = event.currentTarget.value as RecordingFormat)}
+            onChange={(event) => (recordingFormat.value = event.currentTarget.value)}
           >
-            {RECORDING_FORMAT.map((format) => (
-              <option key={format} value={format}>
-                {FORMATS[format]}
+            {(hello.value?.recording_formats ?? []).map(({ name, title }) => (
+              <option key={name} value={name}>
+                {title}
               </option>
             ))}
           </select>
         </div>
-        <button type="button" id="save_recording" disabled={off || recording || frames === 0} onClick={saveRecording}>
+        <button type="button" id="save_recording" disabled={off || recording || frames === 0 || progress.value !== null} onClick={saveRecording}>
           <Film /> Save recording
         </button>
       </div>
+      <Replay />
+      <Screen />
+      <Pose />
       <div class="row halves">
         <button type="button" id="save_still" onClick={still}>
           Save still
@@ -60,6 +75,7 @@ export function RecordingSection() {
         </button>
       </div>
       <p class="hint">A film is drawn from where you look. The scene is saved as TOML, for vivace run.</p>
+      <Link />
     </Section>
   );
 }

@@ -32,6 +32,10 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["+", "="], shown: ["+"], what: "A millisecond more, or ten iterations", run: () => actions.changeBudget(1) },
   { keys: ["-"], shown: ["−"], what: "A millisecond less, or ten iterations", run: () => actions.changeBudget(-1) },
   { keys: ["w"], shown: ["W"], what: "Wind on and off", run: actions.toggleWind },
+  { keys: ["n"], shown: ["N"], what: "Pin with the pointer, and back to the hand", run: () => actions.choose("pin") },
+  { keys: ["x"], shown: ["X"], what: "Cut with the pointer, and back to the hand", run: () => actions.choose("cut") },
+  { keys: ["u"], shown: ["U", "Ctrl Z"], what: "Undo a change of settings, pins or cuts", run: actions.undo },
+  { keys: ["y"], shown: ["Y", "Ctrl Shift Z"], what: "Make it again", run: actions.redo },
   { keys: ["t"], shown: ["T"], what: "Record, and stop", run: actions.toggleRecording },
   { keys: ["p"], shown: ["P"], what: "Save a still", run: actions.still },
   { keys: ["d"], shown: ["D"], what: "Dark and light", run: toggleTheme },
@@ -56,9 +60,22 @@ function belongsElsewhere(event: KeyboardEvent): boolean {
   return target.matches(WRITING) || (event.key === " " && target.closest(PRESSED_BY_SPACE) !== null);
 }
 
+/** The keys that undo everywhere; in a field they are the field's own. */
+function isUndo(event: KeyboardEvent): boolean {
+  const target = event.target instanceof Element ? event.target : null;
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || target?.matches(WRITING)) return false;
+  const key = event.key.toLowerCase();
+  if (key !== "z" && key !== "y") return false;
+  event.preventDefault();
+  if (key === "z" && !event.shiftKey) actions.undo();
+  else actions.redo();
+  return true;
+}
+
 export function listen(): void {
   window.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !actions.helpOpen.peek()) fold(); // the dialogue closes by itself
+    if (isUndo(event)) return;
     if (belongsElsewhere(event) || !keysOn.peek()) return;
     if (actions.helpOpen.peek() && event.key !== "?") return;
     const shortcut = SHORTCUTS.find((one) => one.keys.includes(event.key));
@@ -72,6 +89,8 @@ export function listen(): void {
 export const GESTURES: readonly [string, string][] = [
   ["Drag a body", "Pull at it; every finger holds a place of its own"],
   ["Wheel while pulling", "Towards you and away"],
+  ["Click or box, with Pin", "Pin vertices, or let them go"],
+  ["Stroke, with Cut", "Part what lies under it"],
   ["Drag beside it", "Turn the view"],
   ["Right drag, two fingers", "Shift the view"],
   ["Wheel, pinch", "Nearer and farther"],

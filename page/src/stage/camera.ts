@@ -60,6 +60,21 @@ export class Eye {
     this.#frame();
   }
 
+  /** Another view of the same scene: the person stays where they are. */
+  renew(view: CameraView, ground: number | null): void {
+    this.#view = view;
+    this.#ground = ground;
+  }
+
+  /** Go somewhere else, as a person might have. */
+  stand(eye: number[], target: number[]): void {
+    this.#frame();
+    this.#moved = true;
+    this.controls.target.fromArray(target);
+    this.camera.position.fromArray(eye);
+    this.update();
+  }
+
   /** Back to the scene's view. */
   home(): void {
     this.#moved = false;

@@ -2,6 +2,7 @@
 
 import { BufferAttribute, BufferGeometry, DynamicDrawUsage, Group, LineBasicMaterial, LineSegments, Points, type ShaderMaterial, Vector3 } from "three";
 
+import { tool } from "../tools";
 import { dotMaterial } from "./dots";
 import type { Look } from "./look";
 import { measured, ruler } from "./options";
@@ -61,7 +62,11 @@ export class Ruler {
     window.addEventListener("keydown", (event) => this.#pressed(event), { capture: true });
     ruler.subscribe((on) => {
       canvas.dataset.ruler = on ? "on" : "off";
+      if (on) tool.value = "hand";
       this.forget();
+    });
+    tool.subscribe((now) => {
+      if (now !== "hand") ruler.value = false; // one tool at a time
     });
   }
 

@@ -16,6 +16,7 @@ import { placeOf, rayThrough, type Hit } from "./picking";
 import { Pointers } from "./pointers";
 import { Quality, type Level } from "./quality";
 import { lengthText, Ruler } from "./ruler";
+import { Tools } from "./tools";
 import { World, type Wish } from "./world";
 
 const STILL = 2; // pixels of a still to one of CSS
@@ -30,6 +31,7 @@ export class Stage {
   readonly #renderer: WebGLRenderer;
   readonly #world: World;
   readonly #pointers: Pointers;
+  readonly #tools: Tools;
   readonly #eye: Eye;
   readonly #ruler: Ruler;
   readonly #quality: Quality;
@@ -54,6 +56,11 @@ export class Stage {
       position: (grip, view) => placeOf(grip, this.positions(view)),
       ordered: (order, time) => this.pace.ordered(order, time),
       redraw: () => this.#ask(!frugal),
+    });
+    this.#tools = new Tools(canvas, {
+      camera: this.camera,
+      pick: (x, y) => this.#pick(x, y, false),
+      positions: (view) => this.positions(view),
     });
     this.#eye = new Eye(this.camera, canvas, () => this.redraw());
     this.#ruler = new Ruler(canvas, {
@@ -80,6 +87,10 @@ export class Stage {
     stageActions.still = () => this.#still();
     stageActions.home = () => this.#eye.home();
     stageActions.fit = () => this.#eye.fit(this.#world.boxOf(0));
+    stageActions.look = (eye, target) => {
+      this.#eye.stand(eye, target);
+      this.redraw();
+    };
     stageActions.camera = () => ({ eye: this.camera.position.toArray(), target: this.#eye.controls.target.toArray() });
   }
 
@@ -101,10 +112,13 @@ export class Stage {
     this.#refuse();
     this.#world.load(message);
     this.#shown = false;
+    this.#tools.load(message);
+    // A body that was pinned or cut is the same scene: the person goes on looking from where they are.
+    if (scene.value?.name === message.header.name) this.#eye.renew(message.header.camera, message.header.ground);
+    else this.#eye.look(message.header.camera, message.header.ground);
     scene.value = message.header;
     hasElements.value = message.arrays.tets?.length > 0;
     this.#ruler.forget();
-    this.#eye.look(message.header.camera, message.header.ground);
   }
 
   frame(message: Message<FrameData>): void {

@@ -7,12 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..checks import is_number, is_whole, read_value, shown
 from ..errors import InputError
-from ..scenes import SCENES, RigidScene, Scene, load_scene, parameters_of, soft
-from ..solvers import Budget
+
+if TYPE_CHECKING:  # commands that need them load them; `vivace view` shows a page before
+    from ..scenes import RigidScene, Scene
+    from ..solvers import Budget
 
 TARGET_HELP = (
     "a scene's name (see 'vivace list scenes'), a scene file (.toml) "
@@ -59,11 +61,15 @@ def any_scene_of(arguments: argparse.Namespace) -> Scene | RigidScene:
 
 def scene_of(arguments: argparse.Namespace) -> Scene:
     """The scene of soft bodies that a command was asked for."""
+    from ..scenes import soft
+
     return soft(any_scene_of(arguments))
 
 
 def scenes_of(arguments: argparse.Namespace) -> list[Scene]:
     """Several scenes of soft bodies under different names; a parameter goes to those that have it, at least one."""
+    from ..scenes import SCENES, parameters_of, soft
+
     targets, parameters = arguments.targets, dict(map(parameter, arguments.parameters))
     if len(targets) == 1:
         return [soft(_scene(targets[0], parameters, arguments.seed))]
@@ -87,6 +93,8 @@ def scenes_of(arguments: argparse.Namespace) -> list[Scene]:
 
 
 def _scene(target: str, parameters: dict[str, Any], seed: int) -> Scene | RigidScene:
+    from ..scenes import SCENES, load_scene, parameters_of
+
     if target in SCENES and "seed" in parameters_of(target):
         parameters.setdefault("seed", seed)
     return load_scene(target, **parameters)
@@ -94,6 +102,8 @@ def _scene(target: str, parameters: dict[str, Any], seed: int) -> Scene | RigidS
 
 def budget_of(arguments: argparse.Namespace) -> Budget | None:
     """The budget asked for, or None for the scene's own."""
+    from ..solvers import Budget
+
     limits = (arguments.budget_ms, arguments.iterations, arguments.tolerance)
     return None if limits == (None, None, None) else Budget(*limits)
 

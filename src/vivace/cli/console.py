@@ -13,8 +13,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
-from ..backends.cpu.compiling import compilation
-
 out = Console(highlight=False, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
@@ -27,9 +25,12 @@ def progress(quiet: bool = False) -> Iterator[Callable[[str, int, int | None], N
 
     What has to be compiled has a line of its own: the first run of a scene may wait a minute for it.
     """
+    from ..backends.cpu.compiling import ABOUT, compilation, is_first_time
+
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=quiet, transient=False) as bars:
         tasks: dict[str, TaskID] = {}
+        first = is_first_time()
 
         def tell(what: str, done: int, total: int | None) -> None:
             if what not in tasks:
@@ -40,8 +41,10 @@ def progress(quiet: bool = False) -> Iterator[Callable[[str, int, int | None], N
 
         def compiling(name: str) -> None:
             if "" not in tasks:
-                tasks[""] = bars.add_task("", total=None)
-            bars.update(tasks[""], advance=1, description=f"compiling for this machine, once: {name}")
+                tasks[""] = bars.add_task("", total=ABOUT if first else None)
+            task = bars.tasks[bars.task_ids.index(tasks[""])]
+            total = task.total if task.total is not None and task.completed < task.total else None
+            bars.update(tasks[""], advance=1, total=total, description=f"compiling for this machine, once: {name}")
 
         with compilation(compiling):
             yield tell

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 
 from .._version import __version__
 from ..errors import VivaceError
-from ..simulation.motion import INTEGRATORS
-from . import bench, commands, compare, tune, view
+from . import view
 from .arguments import (
     add_common,
     add_target,
@@ -37,8 +36,8 @@ EXAMPLES = """examples:
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of the command line, with all commands."""
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """The parser of the command line, with all commands; or with `view` only, for which nothing big is loaded yet."""
     top = argparse.ArgumentParser(
         prog="vivace",
         description="Soft bodies under a millisecond budget.",
@@ -56,6 +55,16 @@ def parser() -> argparse.ArgumentParser:
         )
         sub.set_defaults(call=call)
         return sub
+
+    def add_view() -> None:
+        view.add_arguments(command("view", "grab a scene in the browser", view.DETAILS, view.view))
+
+    if only == "view":
+        add_view()
+        return top
+
+    from ..simulation.motion import INTEGRATORS
+    from . import bench, commands, compare, tune
 
     sub = command(
         "list",
@@ -119,8 +128,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--picture", metavar="FILE", help="write a picture of the last frame (.png), beside the others")
     add_common(sub)
 
-    sub = command("view", "grab a scene in the browser", view.DETAILS, view.view)
-    view.add_arguments(sub)
+    add_view()
 
     sub = command(
         "colour",
@@ -152,7 +160,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows ? rather than nothing
-    arguments = parser().parse_args(argv)
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = parser("view" if argv[:1] == ["view"] else "").parse_args(argv)
     try:
         return arguments.call(arguments) or 0
     except (VivaceError, argparse.ArgumentTypeError) as error:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import signal
+import threading
+import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..scenes import SCENES, is_rigid, parameters_of
-from ..solvers import make_solver
-from ..solvers.rigid import make_contact_solver
+from ..errors import VivaceError
 from .arguments import add_target, natural, parameter, positive, positive_int
 from .console import err, out
+
+if TYPE_CHECKING:
+    from ..viewer import Viewer
+    from ..viewer.lobby import Lobby
 
 DETAILS = """Show a scene in the browser while it runs: grab it, drag it, fling it; change solver, budget, stiffness,
 time step, gravity and wind; compare two solvers side by side; record a take. Rigid bodies (vivace view box-stack) are
@@ -60,42 +65,100 @@ def add_arguments(sub: argparse.ArgumentParser) -> None:
 
 
 def view(arguments: argparse.Namespace) -> None:
-    """Show a scene in the browser until somebody stops it: `vivace view`."""
-    from ..viewer import Target, Viewer
+    """Show a scene in the browser until somebody stops it: `vivace view`.
+
+    A page is there at once and says what is being loaded and compiled; the viewer takes its place when it is ready.
+    """
     from ..viewer.keys import kept_key, key_of_environment
+    from ..viewer.lobby import Lobby
+    from ..viewer.security import gate_of, is_loopback, url_of
 
     key = kept_key(arguments.key_file) if arguments.key_file is not None else key_of_environment()
-    if arguments.solver is not None and arguments.target in SCENES:  # complain before the scene is made
-        (make_contact_solver if is_rigid(arguments.target) else make_solver)(arguments.solver)
-    parameters = dict(map(parameter, arguments.parameters))
-    if arguments.target in SCENES and "seed" in parameters_of(arguments.target):
-        parameters.setdefault("seed", arguments.seed)
-    with err.status("getting ready (the first time, kernels are compiled)"):
-        viewer = Viewer(
-            Target(arguments.target, parameters),
-            host=arguments.host,
-            port=arguments.port,
-            also_known=arguments.also_known_as,
-            key=key,
-            precision=arguments.precision,
-            solver=arguments.solver,
-            budget_ms=arguments.budget_ms,
-            threads=arguments.threads,
-            seed=arguments.seed,
-        )
-        viewer.start()
-    # An exception could be raised where Python swallows it, as in a finaliser, and the interrupt would be lost.
-    default = signal.signal(signal.SIGINT, viewer.end)
+    gate = gate_of(arguments.host, key, arguments.also_known_as)
+    interrupted = threading.Event()
+
+    def interrupt(*_: object) -> None:
+        interrupted.set()  # the exception may be raised where Python swallows it, as in a finaliser
+        raise KeyboardInterrupt
+
+    default = signal.signal(signal.SIGINT, interrupt)
     try:
-        out.print(viewer.url, soft_wrap=True)
-        if viewer.is_open:
-            err.print("others on the network can reach this address; whoever has the key can take part", soft_wrap=True)
-        if arguments.no_browser or not viewer.open_browser():
-            err.print("open it in a browser; Ctrl-C ends it", soft_wrap=True)
-        else:
-            err.print("Ctrl-C ends it", soft_wrap=True)
-        viewer.wait()
-        err.print("stopped")
+        with Lobby(gate, arguments.host, arguments.port) as lobby:
+            url = url_of(arguments.host, lobby.port, gate)
+            out.print(url, soft_wrap=True)
+            if not is_loopback(arguments.host):
+                who = "others on the network can reach this address; whoever has the key can take part"
+                err.print(who, soft_wrap=True)
+            shown = not arguments.no_browser and _open_browser(url)
+            err.print("Ctrl-C ends it" if shown else "open it in a browser; Ctrl-C ends it", soft_wrap=True)
+            try:
+                viewer = _ready(arguments, lobby, gate.token)
+            except VivaceError as error:
+                lobby.say(str(error), failed=True)
+                if shown:
+                    lobby.wait_for_page()  # the person looks there by now
+                raise
+        if not interrupted.is_set():
+            signal.signal(signal.SIGINT, viewer.end)
+            with viewer:
+                viewer.wait()
+    except KeyboardInterrupt:
+        pass
     finally:
-        viewer.stop()
         signal.signal(signal.SIGINT, default)
+    err.print("stopped")
+
+
+def _ready(arguments: argparse.Namespace, lobby: Lobby, key: str) -> Viewer:
+    """Load, compile and set up all that the first step needs; page and terminal are told."""
+    with err.status("loading") as status:
+
+        def say(text: str, done: int | None = None, total: int | None = None) -> None:
+            lobby.say(text, done, total)
+            status.update(text if done is None else f"{text} ({done}{'' if total is None else f' of about {total}'})")
+
+        say("loading the solvers")
+        from ..backends.cpu.compiling import ABOUT, compilation, is_first_time
+        from ..scenes import SCENES, is_rigid, parameters_of
+        from ..solvers import make_solver
+        from ..solvers.rigid import make_contact_solver
+        from ..viewer import Target, Viewer
+        from ..viewer.starting import warm_up
+
+        if arguments.solver is not None and arguments.target in SCENES:  # complain before the scene is made
+            (make_contact_solver if is_rigid(arguments.target) else make_solver)(arguments.solver)
+        parameters = dict(map(parameter, arguments.parameters))
+        if arguments.target in SCENES and "seed" in parameters_of(arguments.target):
+            parameters.setdefault("seed", arguments.seed)
+        first, done = is_first_time(), 0
+
+        def compiling(what: str) -> None:
+            nonlocal done
+            done += 1
+            say(f"compiling for this machine, once: {what}", done, ABOUT if first and done <= ABOUT else None)
+
+        with compilation(compiling):
+            say(f"making the scene {arguments.target}")
+            viewer = Viewer(
+                Target(arguments.target, parameters),
+                host=arguments.host,
+                port=lobby.port,
+                also_known=arguments.also_known_as,
+                key=key,
+                precision=arguments.precision,
+                solver=arguments.solver,
+                budget_ms=arguments.budget_ms,
+                threads=arguments.threads,
+                seed=arguments.seed,
+            )
+            say("making the first step")
+            warm_up(viewer.session.sims[0])
+        return viewer
+
+
+def _open_browser(url: str) -> bool:
+    """Show a page in the person's browser; whether there is one."""
+    try:
+        return webbrowser.open(url)
+    except webbrowser.Error:
+        return False

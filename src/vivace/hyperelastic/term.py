@@ -289,6 +289,19 @@ class Hyperelastic(Term):
         other.elements = Elements(e.vertices, e.inverse, e.volumes * factor, *(e.which, e.constants, e.starts, e.slots))
         return other
 
+    def renumbered(self, mesh: Mesh) -> Hyperelastic:
+        """The same elements on the vertices of a mesh that has the same tetrahedra in the same order: after a cut."""
+        if len(mesh.tets) != len(self):
+            raise InputError(f"a body of {len(self)} tetrahedra goes on with as many, not with {len(mesh.tets)}")
+        other, e = self.copy(), self.elements
+        for name in ("proxy", "_seen"):
+            other.__dict__.pop(name, None)
+        other.n, other.vertices = mesh.n_vertices, np.ascontiguousarray(mesh.tets, np.int32)
+        other.rest = np.array(mesh.vertices, np.float64)
+        corners = other.vertices.ravel()
+        other.elements = Elements(corners, e.inverse, e.volumes, e.which, e.constants, *slots_of(corners, other.n))
+        return other
+
     @property
     def stiffest(self) -> float:
         """The largest diagonal entry that one element adds to the Hessian at rest, about (N/m): see `Model.pin`."""

@@ -1,6 +1,7 @@
 """Meshes: made from numbers, read from files, checked once and frozen."""
 
 from .body import ball, body
+from .cutting import Cut, cut
 from .dragon import dragon
 from .files import load, save
 from .filling import tetrahedralise
@@ -20,6 +21,7 @@ from .topology import (
 )
 
 __all__ = [
+    "Cut",
     "Mesh",
     "adjacency",
     "ball",
@@ -29,6 +31,7 @@ __all__ = [
     "cloth",
     "connected_components",
     "cube",
+    "cut",
     "double_helix",
     "dragon",
     "hinges_of",

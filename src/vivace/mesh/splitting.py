@@ -39,7 +39,7 @@ def split(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.n
         fans = _fans(triangles, corners, np.concatenate([plain, pairs]))
         stuck = _still_tangled(fans, tangled)
         if not len(stuck):
-            return _doubled(len(vertices), triangles, fans, np.unique(directed[np.concatenate(tangled)]))
+            return doubled(len(vertices), triangles, fans, np.unique(directed[np.concatenate(tangled)]))
         ends = np.unique(directed[stuck])
         pairs = pairs[~np.isin(directed[pairs[:, 0]], ends).any(axis=1)]
 
@@ -86,8 +86,8 @@ def _still_tangled(fans: np.ndarray, tangled: list[np.ndarray]) -> np.ndarray:
     return np.array(found, np.int64)
 
 
-def _doubled(n: int, triangles: np.ndarray, fans: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the fans: the largest at a vertex keeps its number, the others get new ones if it is among `ends`."""
+def doubled(n: int, triangles: np.ndarray, fans: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number the fans of elements (m, k): the largest at a vertex keeps its number, others get new ones at `ends`."""
     count = int(fans.max()) + 1
     vertex = np.empty(count, np.int64)
     vertex[fans.ravel()] = triangles.ravel()

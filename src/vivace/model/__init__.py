@@ -1,5 +1,6 @@
 """Bodies in SI units: a mesh and a material make masses and constraints."""
 
+from .cutting import CutModel, cut_model
 from .hyperelastic import (
     corotated,
     fung,
@@ -15,12 +16,14 @@ from .model import Model
 __all__ = [
     "MATERIALS",
     "Cloth",
+    "CutModel",
     "Jelly",
     "Material",
     "Model",
     "Solid",
     "Wire",
     "corotated",
+    "cut_model",
     "default_material",
     "fung",
     "hyperelastic_material",

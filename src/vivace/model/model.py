@@ -251,6 +251,24 @@ class Model:
             raise InputError(f"a pin's stiffness must be positive, not {shown(stiffness)} N/m")
         return self.constrain("pin", index, self.pin_stiffness if stiffness is None else stiffness, target=target)
 
+    def unpin(self, where: str | Sequence[int] | np.ndarray) -> Model:
+        """Let go of what is pinned among some vertices; what follows a rigid body stays attached.
+
+        Args:
+            where: a group's name, or numbers of vertices.
+        """
+        held = attached_to(self.attachments)
+        free = [vertex for vertex in self.mesh.select(where).tolist() if vertex not in held]
+        groups = []
+        for group in self.groups:
+            stay = group.kind.role is not Role.TARGET or ~np.isin(group.vertices[:, 0], free)
+            if np.all(stay):
+                groups.append(group)
+            elif np.any(stay):
+                arrays = group.vertices[stay], group.operator[stay], group.weights[stay], group.parameters[stay]
+                groups.append(ConstraintGroup(group.kind, *arrays))
+        return replace(self, groups=tuple(groups))
+
     def attach(
         self,
         where: str | Sequence[int] | np.ndarray,

@@ -180,12 +180,16 @@ class Film:
         bodies = None if self.bodies is None else self.bodies[::every]
         return replace(self, frames=self.frames[::every], bodies=bodies, h=every * self.h)
 
-    def write(self, target: Path, progress: Progress | None = None) -> str:
-        """To .mp4 or .gif, in simulated time as nearly as the format goes; returns `save_picture`'s line."""
+    def write(self, target: Path, progress: Progress | None = None, *, backend: str = "auto") -> str:
+        """To .mp4 or .gif, in simulated time as nearly as the format goes; returns `save_picture`'s line.
+
+        `backend`: of `open_renderer`.
+        """
         shown = self.thinned(target.suffix)
         _, fps = pace(shown.h, target.suffix)
         frames, triangles = shown.drawn()
-        return save_animation(target, frames, triangles, fps=fps, progress=progress, **self._options(slice(None)))
+        options = {**self._options(slice(None)), "backend": backend}
+        return save_animation(target, frames, triangles, fps=fps, progress=progress, **options)
 
     def write_last(self, target: Path) -> str:
         """The last frame to .png."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from . import offscreen, painter  # noqa: F401  they register themselves
+from . import offscreen, painter, raster  # noqa: F401  they register themselves
 from .backends import (
     DEFAULT_SIZE,
     LARGEST_SIDE,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .backdrop import Backdrop, drawable, enlarge, fill, reduce
 from .backends import RENDERERS, Renderer, View
 
-# screen triangles (k, 3, 2), colours of corners (k, 3, 3), depths (k,)
+# screen triangles (k, 3, 2), colours of corners (k, 3, 3), depths (k,), or (k, 3) of corners
 Pieces = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 # Directions in the camera's frame (right, up, backward): the light travels with the eye, so no view is in the dark.
@@ -138,8 +138,8 @@ class Painter(Renderer):
             pieces.append(self._dots(pixels[view.points], depth[view.points]))
         return pieces
 
-    def _scenery(self) -> Standing:
-        """What stands there, in pieces small enough to be sorted among the triangles of a body."""
+    def _cut_scenery(self) -> Pieces:
+        """What stands there, cut up: corners on the screen, normals (3 k, 3) as the camera sees them, depths."""
         view, scenery = self.view, self.view.scenery
         assert scenery is not None
         normals, faces = vertex_normals(scenery.vertices, scenery.triangles)
@@ -151,11 +151,17 @@ class Painter(Renderer):
         pixels, depth = view.camera.project(corners[:, :, :3].reshape(-1, 3), size)
         turned = corners[:, :, 3:].reshape(-1, 3) @ view.camera.axes().T
         turned /= np.maximum(np.linalg.norm(turned, axis=1, keepdims=True), 1e-9)
+        return pixels.reshape(-1, 3, 2), turned, depth.reshape(-1, 3)
+
+    def _scenery(self) -> Standing:
+        """What stands there, in pieces small enough to be sorted among the triangles of a body."""
+        view = self.view
+        pixels, turned, depth = self._cut_scenery()
         lit = shade(np.broadcast_to(view.look.scenery, turned.shape), turned).reshape(-1, 3, 3)
         # As far as the farthest corner may be, so that what lies on it comes after it.
-        depth = depth.reshape(-1, 3).mean(axis=1)
-        depth = depth + longest * np.maximum(depth / view.camera.distance, 1)
-        pieces = pixels.reshape(-1, 3, 2), lit, depth
+        depth = depth.mean(axis=1)
+        depth = depth + LONGEST * view.camera.view_radius * np.maximum(depth / view.camera.distance, 1)
+        pieces = pixels, lit, depth
         self._canvas.clear()
         self._paint([pieces])
         return Standing(pieces, np.array(self._canvas.buffer_rgba()))

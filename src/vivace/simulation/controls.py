@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -348,6 +349,8 @@ class Controls(ABC):
             browser: whether to open one; by default unless this is a notebook.
             **options: those of `vivace.viewer.Viewer`: host, port, ...
         """
+        if type(self).viewer is None:  # only this part of the package was imported
+            import_module("vivace.everything")
         show = type(self).viewer
         if show is None:
             raise InputError("nothing is there to show a simulation; import vivace as a whole")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -117,6 +117,12 @@ class Report:
     def positions(self) -> np.ndarray:
         """Where this step ended (n, 3), m."""
         return self._rows[:, :3]
+
+    def moved(self, positions: np.ndarray) -> Report:
+        """The same report of a body that is at `positions` (n, 3): for showing it, not for its energy or errors."""
+        rows = np.zeros((len(positions), 4), np.float32)
+        rows[:, :3] = positions
+        return replace(self, _rows=rows)
 
     @property
     def frame(self) -> Frame:

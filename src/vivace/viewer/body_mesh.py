@@ -144,6 +144,11 @@ class RigidBackdrop:
         self._size = float(np.ptp(mesh.start, axis=0).max())
 
     @property
+    def triangles(self) -> np.ndarray:
+        """(m, 3) all that are drawn."""
+        return self.mesh.triangles
+
+    @property
     def terms(self) -> tuple[()]:
         """None: they are rigid."""
         return ()

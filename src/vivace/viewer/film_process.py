@@ -1,7 +1,8 @@
-"""A film drawn in a process of its own: `python -m vivace.viewer.film_process FILM OUT`, FILM being pickled.
+"""A film drawn in a process of its own: `python -m vivace.viewer.film_process FILM OUT RENDERER`, FILM being pickled.
 
-The renderer has one context for a process, and drawing would hold up the physics thread. The process tells how far it
-is by lines "done total" on standard output.
+A renderer may have one context for a process, and drawing would hold up the physics thread. The process tells how far
+it is by lines "done total" on standard output. It gives way to the simulation a little and no more: at a much lower
+priority a film took minutes on a busy machine.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,40 +20,76 @@ from pathlib import Path
 from ..errors import FileError, VivaceError
 from ..pictures import Film
 
+NICE = 2
+LOOK_S = 0.5  # how often somebody who waits hears that it goes on
 
-def write_in_process(film: Film, target: Path, progress: Callable[[int, int], None]) -> None:
-    """Write a film in another process, at a lower priority than the simulation that goes on here."""
+
+def write_in_process(
+    film: Film,
+    target: Path,
+    progress: Callable[[int, int], None],
+    cancelled: threading.Event | None = None,
+    renderer: str = "raster",
+) -> None:
+    """Write a film in another process; `progress` is called at once, with every frame, and while nothing is drawn yet.
+
+    What `progress` raises, and `cancelled`, end the process.
+    """
+    stop = cancelled or threading.Event()
     with tempfile.TemporaryDirectory() as folder:
+        shown = film.thinned(target.suffix)
+        progress(0, len(shown.frames))
         source = Path(folder) / "film"
-        source.write_bytes(pickle.dumps(film.thinned(target.suffix)))
+        source.write_bytes(pickle.dumps(shown, pickle.HIGHEST_PROTOCOL))
         process = subprocess.Popen(
-            [sys.executable, "-m", "vivace.viewer.film_process", str(source), str(target)],
+            [sys.executable, "-m", "vivace.viewer.film_process", str(source), str(target), renderer],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert process.stdout is not None
-        assert process.stderr is not None
+        said = _Said(process, len(shown.frames))
         try:
-            for line in process.stdout:
-                with suppress(ValueError):
-                    done, total = map(int, line.split())
-                    progress(done, total)
-            trouble = process.stderr.read().strip()
+            while said.reader.is_alive():
+                said.reader.join(LOOK_S)
+                progress(*said.newest)
+                if stop.is_set():
+                    raise FileError("the film was cancelled")
         finally:
             process.kill()
-        if process.wait() != 0 or not target.is_file():
+            process.wait()
+            said.reader.join()
+        trouble = said.trouble.strip()
+        if process.returncode != 0 or not target.is_file():
             raise FileError(trouble.splitlines()[-1] if trouble else "the film could not be made")
 
 
-def main(source: str, target: str) -> int:
+class _Said:
+    """What a process says, read by a thread, so that whoever waits for it can look up now and then."""
+
+    def __init__(self, process: subprocess.Popen[str], total: int):
+        self._process, self.newest, self.trouble = process, (0, total), ""
+        self.reader = threading.Thread(target=self._read, name="vivace-film", daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        for line in self._process.stdout:
+            with suppress(ValueError):
+                done, total = map(int, line.split())
+                self.newest = done, total
+        self.trouble = self._process.stderr.read()
+        self._process.wait()
+
+
+def main(source: str, target: str, renderer: str = "auto") -> int:
     """Draw the pickled film of file `source` and write it to `target`; the exit code of the process."""
     with suppress(OSError, AttributeError):
-        os.nice(10)
+        os.nice(NICE)
     film: Film = pickle.loads(Path(source).read_bytes())
     try:
-        film.write(Path(target), lambda done, total: print(done, total, flush=True))
+        film.write(Path(target), lambda done, total: print(done, total, flush=True), backend=renderer)
     except VivaceError as error:
         print(error, file=sys.stderr)
         return 1
@@ -59,4 +97,4 @@ def main(source: str, target: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3]))
+    sys.exit(main(*sys.argv[1:4]))

@@ -11,15 +11,24 @@ import hashlib
 import html
 import http
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from websockets.asyncio.server import ServerConnection
-from websockets.datastructures import Headers
+from websockets.datastructures import Headers, MultipleValuesError
 from websockets.exceptions import InvalidMessage
-from websockets.http11 import Response
+from websockets.http11 import Request, Response
 
 PAGE = Path(__file__).parent / "page"
-TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
+TYPES = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".txt": "text/plain",
+    ".webp": "image/webp",
+    ".png": "image/png",
+}
 HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' blob: data:; media-src 'self' blob:; "
@@ -67,6 +76,35 @@ def refusal(why: str, *, page: bool, status: http.HTTPStatus = http.HTTPStatus.F
     return response(status, REFUSAL.format(why=html.escape(why[:1].upper() + why[1:])).encode(), "text/html")
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A request: `path` without its query, "/index.html" for "/"; `said`: the first value of each name in the query."""
+
+    path: str
+    host: str | None
+    origin: str | None
+    said: dict[str, str]
+
+
+def read_request(request: Request) -> Asked | Response:
+    """What a request asks for, or why it cannot be told."""
+    try:
+        host, origin = request.headers.get("Host"), request.headers.get("Origin")
+        parts = urlsplit(request.path)
+        path, said = unquote(parts.path), parse_qs(parts.query)
+    except (MultipleValuesError, ValueError):
+        why = "a request has one Host, at most one Origin, and a path that can be read"
+        return refusal(why, page=False, status=http.HTTPStatus.BAD_REQUEST)
+    if getattr(request, "method", "GET") != "GET":  # older releases of websockets refuse the others themselves
+        why = "this server takes GET requests only"
+        return refusal(why, page=False, status=http.HTTPStatus.METHOD_NOT_ALLOWED)
+    if path == "/check":  # browsers send no Origin when a page asks its own server
+        origin = origin or said.get("origin", [None])[0]
+    return Asked(
+        "/index.html" if path == "/" else path, host, origin, {name: values[0] for name, values in said.items()}
+    )
+
+
 class Connection(ServerConnection):
     """A connection that answers what is no request to speak of, too, before it ends."""
 
@@ -94,10 +132,10 @@ class Pages:
 
     def answer(self, path: str, headers: Headers, host: str | None) -> Response:
         """The file at that path, which must be there."""
-        squeezed = takes_gzip(headers)
+        kind = TYPES.get(Path(path).suffix, "text/plain")
+        squeezed = kind.startswith("text/") and takes_gzip(headers)
         mark = f'"{self._marks[path]}{"-gzip" if squeezed else ""}"'
         more = {"ETag": mark, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-        kind = TYPES.get(Path(path).suffix, "text/plain")
         had = {one.strip().removeprefix("W/") for line in headers.get_all("If-None-Match") for one in line.split(",")}
         if mark in had:
             return response(http.HTTPStatus.NOT_MODIFIED, b"", kind, more, host=host)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._version import __version__
 from ..errors import InputError
-from ..files import replacing
 from ..pictures import Camera, Film
 from ..pictures.backends import Look
 from ..pictures.bodies import film_of_bodies
@@ -22,9 +19,9 @@ from ..scenes import RigidScene, Scene
 from ..simulation import Simulation
 from ..simulation.report import Report
 from ..simulation.rigid_simulation import RigidSimulation
-from .body_mesh import BodyMesh, BodyReport, bodies_of, moving_bodies
-from .film_process import write_in_process
+from .body_mesh import BodyMesh, BodyReport, RigidBackdrop, bodies_of, moving_bodies
 from .messages import Settings
+from .snapshot import Backdrop, SimulationView, moved
 
 MOST_BYTES = 1 << 30  # of positions: seven minutes of the tablecloth
 
@@ -42,6 +39,8 @@ class Recording:
         self.seconds = 0.0
         self._about: dict[str, Any] = {}
         self._scene: Scene | RigidScene | None = None
+        self._times: list[float] = []
+        self._shown: tuple[SimulationView, Backdrop | RigidBackdrop] | None = None
         self.full = False
 
     @property
@@ -52,6 +51,7 @@ class Recording:
     def begin(self, scene: Scene | RigidScene, settings: Settings, sim: Simulation | RigidSimulation) -> None:
         """Forget what was recorded and begin anew."""
         self._frames, self._bytes, self.seconds, self.full = [], 0, 0.0, False
+        self._times, self._shown = [], None
         self._scene = scene
         self._about = {
             "vivace": __version__,
@@ -70,25 +70,52 @@ class Recording:
         self._frames.append(frame)
         self._bytes += frame.nbytes
         self.seconds += h
+        self._times.append(self.seconds)
         if self._bytes >= MOST_BYTES:
             self.active, self.full = False, True
+
+    def add_view(self, view: SimulationView, backdrop: Backdrop | RigidBackdrop, h: float) -> None:
+        """Keep a step of h seconds, and how it is shown."""
+        self.add(frame_of(view.report), h)
+        self._shown = view, backdrop
+
+    def view(self, number: int) -> tuple[SimulationView, Backdrop | RigidBackdrop, float]:
+        """A frame as it is shown, before what, and the seconds of the recording that have passed there."""
+        if self._shown is None or number >= len(self._frames):
+            raise InputError(f"there is no frame {number} of the recording: it has {len(self._frames)}")
+        view, backdrop = self._shown
+        return moved(view, self._frames[number]), backdrop, self._times[number]
+
+    def motion(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (n, 3) of soft bodies at a frame; the latter from the frame before."""
+        now, before = self._frames[number], self._frames[max(number - 1, 0)]
+        h = self._times[number] - self._times[number - 1] if number else 1.0
+        return now.astype(np.float64), (now.astype(np.float64) - before) / h
+
+    @property
+    def scene(self) -> Scene | RigidScene | None:
+        """What was recorded."""
+        return self._scene
 
     def end(self) -> None:
         """Record no more; what there is stays."""
         self.active = False
 
-    def write(self, path: Path, camera: Camera | None, progress: Callable[[int, int], None]) -> None:
-        """As the suffix of `path` says: a film (.mp4, .gif) seen by `camera`, or the numbers (.npz)."""
+    def film(self, camera: Camera | None) -> Film:
+        """All frames as a film seen by `camera`."""
+        frames, scene, about = self._all()
+        return _film(scene, frames, self.seconds / len(frames), camera, about)
+
+    def numbers(self) -> dict[str, Any]:
+        """All frames as arrays by name, with `settings` as JSON."""
+        frames, scene, about = self._all()
+        return {**_numbers(scene, frames), "settings": np.array(json.dumps(about, default=str))}
+
+    def _all(self) -> tuple[np.ndarray, Scene | RigidScene, dict[str, Any]]:
         if not self._frames or self._scene is None:
             raise InputError("there is no recording to save: press record first")
-        frames, scene = np.stack(self._frames), self._scene
-        about = {**self._about, "frames": len(frames), "seconds": self.seconds}
-        if path.suffix == ".npz":
-            with replacing(path) as temporary:
-                numbers = _numbers(scene, frames)
-                np.savez_compressed(temporary, **numbers, settings=np.array(json.dumps(about, default=str)))
-        else:
-            write_in_process(_film(scene, frames, self.seconds / len(frames), camera, about), path, progress)
+        frames = np.stack(self._frames)
+        return frames, self._scene, {**self._about, "frames": len(frames), "seconds": self.seconds}
 
 
 def frame_of(report: Report | BodyReport) -> np.ndarray:

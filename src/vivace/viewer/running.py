@@ -90,6 +90,11 @@ class Running(ABC, Generic[Sim]):
     def compare_no_more(self) -> None:
         """End the split view."""
 
+    @property
+    def pins(self) -> int:
+        """How many vertices are pinned."""
+        return 0
+
     # --- settings -------------------------------------------------------------------------------------------------
 
     def _set(self, **values: Any) -> None:

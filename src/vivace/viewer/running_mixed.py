@@ -94,6 +94,10 @@ class RunningMixedScene(RunningScene):
             self.pointers.rigid.grab(sim.bodies.rigid, key, sim.bodies.first + body, point, target)
             self.pointers.soft.release(self.sims, key)
 
+    def check_cuttable(self) -> None:
+        """Refused."""
+        raise InputError(f"cuts are for scenes without rigid bodies, and {self.scene.name} has some that move")
+
     def check_comparable(self) -> None:
         """Refused."""
         raise InputError(

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import InputError, VivaceError
+from ..model import Model
 from ..scenes import Scene
 from ..simulation.report import Report
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from .choices import check_solver, name_of, solver_choices, with_relaxation
+from .editing import ModelEdit, joined
 from .messages import BodyKind, Grab, Settings
 from .pointers import Pointers
 from .running import DEFAULT_MS, Lost, Running, shortened, within
-from .snapshot import Backdrop, SimulationView
+from .snapshot import Backdrop, SimulationView, moved
 
 FAR = 1e3  # times the scene's size: where a body is counted as lost, like one that is not finite
 TRACED = 3  # every so many steps, the residual of each sweep is kept: the page draws no more curves than that
@@ -36,6 +38,8 @@ class RunningScene(Running[Simulation]):
     bodies: ClassVar[BodyKind] = "soft"
     fallback: ClassVar[str] = "auto"
 
+    scene: Scene
+
     def __init__(
         self,
         scene: Scene,
@@ -47,7 +51,7 @@ class RunningScene(Running[Simulation]):
     ):
         self.scene, self.sims, self.pointers = scene, [sim], Pointers()
         self.backdrop = Backdrop(number, scene)
-        self._model = sim.model  # as stiff as the scene has it
+        self.model = self.own_model = sim.model  # as stiff as the scene has it, and as it began
         name = name_of(sim.solver)
         self.choices, self.names = solver_choices(name), [name]
         low, high = sim.model.mesh.bounds
@@ -104,6 +108,12 @@ class RunningScene(Running[Simulation]):
         made = sim.solver.used, sim.frames, sim.budget.ms
         return SimulationView(report, name, *made, labels, held, velocities=sim.velocities)
 
+    def resume(self, positions: np.ndarray, velocities: np.ndarray) -> None:
+        """Let all simulations go on from other positions and velocities; nothing is held."""
+        self.pointers.release_all(self.sims)
+        for sim in self.sims:
+            sim.positions, sim.velocities = positions, velocities
+
     def reset(self) -> None:
         """Everything back to where it started; nothing is held."""
         self.pointers.release_all(self.sims)
@@ -112,12 +122,76 @@ class RunningScene(Running[Simulation]):
                 sim.state = replace(self._start_of_all, frames=sim.frames, gravity=sim.gravity, wind=sim.wind)
             else:
                 sim.positions, sim.velocities = self._start
+        self._pin_at_start()
         self.time = 0.0
+
+    def _pin_at_start(self) -> None:
+        """What people have pinned is held where it starts: held where it was, it would be torn away from there."""
+        own = np.isin(self.model.pinned, self.own_model.pinned)
+        if own.all():
+            return
+        start = self._start[0] if self._start_of_all is None else self._start_of_all.positions
+        for sim in self.sims:
+            targets = sim.targets
+            targets[: len(own)][~own] = start[self.model.pinned[~own]]
+            sim.targets = targets
 
     def grab(self, key: tuple[str, int], message: Grab) -> None:
         """A pointer takes a vertex, and what is around it."""
         target = np.array(message.target)
         self.pointers.grab(self.sims, key, message.vertex, target, self.settings.grab_radius)
+
+    # --- edits ----------------------------------------------------------------------------------------------------
+
+    @property
+    def pins(self) -> int:
+        """How many vertices are pinned."""
+        return len(self.model.pinned)
+
+    def check_cuttable(self) -> None:
+        """Refuse a cut, where there is none."""
+
+    def use_model(self, edit: ModelEdit, *, back: bool = False) -> None:
+        """Go on with the model after an edit, or with the one before it: positions and velocities carry over."""
+        model = edit.before if back else edit.after
+        start = self.scene.start if self.scene.start is None else self._placed(self.scene.start, edit, back)
+        self.scene = replace(self.scene, model=model, start=start)
+        if edit.parents is None:
+            for sim in self.sims:
+                sim.replace_model(model.stiffened(self.settings.stiffness))
+        else:
+            self.pointers.release_all(self.sims)
+            self.sims = [self._carried(sim, edit, back) for sim in self.sims]
+            self._start = self._placed(self._start[0], edit, back), self._placed(self._start[1], edit, back)
+        if self._start_of_all is not None:
+            held = replace(self._start_of_all, pinned=model.pinned, targets=model.targets)
+            self._start_of_all = replace(held, last_pinned=model.pinned[:0], last_targets=model.targets[:0])
+        self.model = model
+        self.backdrop = Backdrop(self.backdrop.number + 1, self.scene)
+
+    @staticmethod
+    def _placed(values: np.ndarray, edit: ModelEdit, back: bool) -> np.ndarray:
+        """Values of the vertices at the start, for the vertices that there are after an edit."""
+        if edit.parents is None:
+            return values
+        return values[: edit.before.n] if back else values[edit.parents]
+
+    def _carried(self, sim: Simulation, edit: ModelEdit, back: bool) -> Simulation:
+        """A simulation that goes on from where another is, whose vertices a cut has parted, or joined again."""
+        assert edit.parents is not None
+        k, model = self.sims.index(sim), edit.before if back else edit.after
+        made = self._like(sim, model.stiffened(self.settings.stiffness), make_solver(self._asked(k)))
+        if back:
+            made.positions = joined(sim.positions, edit.parents, edit.after.masses)
+            made.velocities = joined(sim.velocities, edit.parents, edit.after.masses)
+        else:
+            made.positions, made.velocities = sim.positions[edit.parents], sim.velocities[edit.parents]
+        made.gravity, made.wind, made.frames = sim.gravity, sim.wind, sim.frames
+        return made
+
+    def _asked(self, k: int) -> tuple[str, dict[str, Any]]:
+        """The solver of simulation k, as `make_solver` takes it."""
+        return with_relaxation(self.names[k], self.settings.relaxation if k == 0 else None)
 
     # --- settings -------------------------------------------------------------------------------------------------
 
@@ -141,7 +215,7 @@ class RunningScene(Running[Simulation]):
 
     def set_stiffness(self, value: float) -> None:
         """Set all stiffnesses to so many times the scene's own."""
-        model = self._model.stiffened(value)
+        model = self.model.stiffened(value)
         for sim in self.sims:
             sim.replace_model(model)
         self._set(stiffness=value)
@@ -186,27 +260,39 @@ class RunningScene(Running[Simulation]):
     def compare_with(self, name: str, solver: Solver) -> None:
         """A second simulation that goes on from where the first is."""
         first = self.sims[0]
-        sim = Simulation(
-            self._model.stiffened(self.settings.stiffness),
-            solver=solver,
-            budget=first.budget,
-            time_step=first.time_step,
-            threads=first.threads,
-            seed=first.seed,
-            guess=first.guess,
-            substeps=first.asked_substeps,
-            integrator=first.integrator,
-        )
+        sim = self._like(first, self.model.stiffened(self.settings.stiffness), solver)
         sim.positions, sim.velocities = first.positions, first.velocities
         sim.gravity, sim.wind = first.gravity, first.wind
         self.pointers.join(sim)
         self.sims[1:], self.names[1:] = [sim], [name]
         self._set(compare=name)
 
+    @staticmethod
+    def _like(sim: Simulation, model: Model, solver: Solver) -> Simulation:
+        """A simulation with the settings of another."""
+        return Simulation(
+            model,
+            solver=solver,
+            budget=sim.budget,
+            time_step=sim.time_step,
+            threads=sim.threads,
+            seed=sim.seed,
+            guess=sim.guess,
+            substeps=sim.asked_substeps,
+            integrator=sim.integrator,
+        )
+
     def compare_no_more(self) -> None:
         """End the split view."""
         del self.sims[1:], self.names[1:]
         self._set(compare="")
+
+
+def posed(view: SimulationView, sim: Simulation) -> SimulationView:
+    """A view of soft bodies as they are now, between two steps."""
+    if sim.bodies is not None:
+        return view
+    return replace(moved(view, sim.positions), held=view.held if len(view.report.positions) == sim.model.n else ())
 
 
 def warm_bodies(sim: Simulation) -> None:

@@ -118,3 +118,14 @@ class Allowance:
             return False
         self._left -= 1
         return True
+
+
+def gate_of(host: str, key: str | None, also_known: Iterable[str]) -> Gate:
+    """The gate of a server that listens at `host`, behind proxies of those names."""
+    return Gate(["*" if is_everywhere(host) else host], key, proxies=also_known)
+
+
+def url_of(host: str, port: int, gate: Gate) -> str:
+    """The address to open, with the key."""
+    host = "127.0.0.1" if is_everywhere(host) else host
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/#token={gate.token}"

@@ -9,18 +9,15 @@ from __future__ import annotations
 import asyncio
 import http
 import logging
-import tempfile
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from websockets.asyncio.server import Server as WebSocketServer
 from websockets.asyncio.server import ServerConnection, serve
-from websockets.datastructures import MultipleValuesError
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
@@ -31,8 +28,9 @@ from ..scenes import RigidScene
 from ..scenes.writing import scene_text
 from . import messages as m
 from .choices import contact_solver_choices, scene_choices, solver_choices, with_relaxation
+from .exports import POSE_FORMATS, RECORDING_FORMATS, Cancelled, Work, choices, pose_file, recording_file
 from .frames import frame_message
-from .pages import Connection, Pages, refusal, response
+from .pages import Connection, Pages, read_request, refusal, response
 from .security import Allowance, Gate
 from .session import Session
 from .snapshot import Snapshot
@@ -79,7 +77,7 @@ class Server:
         self._encoder = ThreadPoolExecutor(1, "vivace-encoder")
         self._frame: tuple[int, asyncio.Future[bytes]] | None = None
         self._count = 0
-        self._saving = False
+        self._saving: Work | None = None
         self.pages = Pages()
 
     @property
@@ -136,22 +134,13 @@ class Server:
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Pages and files; None for the socket, which then opens."""
-        try:
-            host, origin = request.headers.get("Host"), request.headers.get("Origin")
-            parts = urlsplit(request.path)
-            path, said = unquote(parts.path), parse_qs(parts.query)
-        except (MultipleValuesError, ValueError):
-            why = "a request has one Host, at most one Origin, and a path that can be read"
-            return refusal(why, page=False, status=http.HTTPStatus.BAD_REQUEST)
-        if getattr(request, "method", "GET") != "GET":  # older releases of websockets refuse the others themselves
-            why = "this server takes GET requests only"
-            return refusal(why, page=False, status=http.HTTPStatus.METHOD_NOT_ALLOWED)
-        path = "/index.html" if path == "/" else path
+        asked = read_request(request)
+        if isinstance(asked, Response):
+            return asked
+        path, host = asked.path, asked.host
         private = path in ("/socket", "/check") or path.startswith("/files/")
-        if path == "/check":  # browsers send no Origin when a page asks its own server
-            origin = origin or said.get("origin", [None])[0]
         # The page's code is nobody's secret: it has to come through a proxy whose name we do not know, to say so.
-        refused = self.gate.why_not(request.path, host, origin if private else None, key=private)
+        refused = self.gate.why_not(request.path, host, asked.origin if private else None, key=private)
         if refused:
             return refusal(refused, page=path == "/index.html")
         if path == "/socket":
@@ -177,7 +166,8 @@ class Server:
         running = session.running_scene
         soft, contact = solver_choices(), contact_solver_choices()
         solvers = (running.choices, contact) if running.bodies == "soft" else (soft, running.choices)
-        client.post(m.Hello(__version__, client.name, *solvers, scene_choices(session.own)))
+        formats = choices(RECORDING_FORMATS), choices(POSE_FORMATS)
+        client.post(m.Hello(__version__, client.name, *solvers, scene_choices(session.own), *formats))
         client.post(session.state)
         session.watchers = len(self.clients)
         session.call(lambda: None)  # wakes it
@@ -212,6 +202,9 @@ class Server:
                 client.wake.set()
         elif isinstance(message, m.Save):
             self._save(client, message)
+        elif isinstance(message, m.Cancel):
+            if self._saving is not None:
+                self._saving.cancelled.set()
         else:
             self.session.tell(client.name, message)
         return None
@@ -252,15 +245,17 @@ class Server:
     # --- files ----------------------------------------------------------------------------------------------------
 
     def _save(self, client: Client, message: m.Save) -> None:
-        if self._saving:
+        if self._saving is not None:
             return client.post(m.Notice("error", "a file is being made already; one at a time"))
-        self._saving = True
-        self._keep = asyncio.create_task(self._make_file(client, message))
+        self._saving = Work(lambda progress: self.post(progress, client.name))
+        self._keep = asyncio.create_task(self._make_file(client, message, self._saving))
         return None
 
-    async def _make_file(self, client: Client, message: m.Save) -> None:
+    async def _make_file(self, client: Client, message: m.Save, work: Work) -> None:
         try:
-            name, kind, body = await asyncio.to_thread(self._made, client.name, message)
+            name, kind, body = await asyncio.to_thread(self._made, message, work)
+        except Cancelled:
+            client.post(m.Notice("info", "cancelled; no file was made"))
         except VivaceError as error:
             client.post(m.Notice("error", str(error)))
         except Exception:
@@ -272,30 +267,26 @@ class Server:
                 del self._files[next(iter(self._files))]
             client.post(m.Download(f"files/{name}", name))
         finally:
-            self._saving = False
+            self._saving = None
+            client.post(m.Progress("", 0, 0, None))
 
-    def _made(self, client: str, message: m.Save) -> tuple[str, str, bytes]:
+    def _made(self, message: m.Save, work: Work) -> tuple[str, str, bytes]:
         """Name, type and bytes of a file. Names are ours: nothing the page says becomes a path."""
         session = self.session
         stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in Path(session.scene.name).stem) or "scene"
         if message.what == "scene":
             return f"{stem}.toml", "application/toml", session.ask(lambda: _scene_file(session)).result(10).encode()
+        if message.what == "pose":
+            shown = session.ask(lambda: session.newest).result(10)
+            if shown is None:
+                raise InputError("there is nothing to be seen yet")
+            kind, body = pose_file(shown.backdrop.triangles, shown.views[0], message.format)
+            return f"{stem}-{shown.number}.{POSE_FORMATS[message.format].name}", kind, body
         if session.ask(lambda: session.recording.active).result(10):
             raise InputError("stop the recording first")
         camera = Camera(tuple(message.eye), tuple(message.target)) if message.eye and message.target else None  # type: ignore[arg-type]
-        told = 0
-
-        def progress(done: int, total: int) -> None:
-            nonlocal told
-            if done * 4 // total > told:
-                told = done * 4 // total
-                self.post(m.Notice("info", f"drawing the film: {done} of {total} frames"), client)
-
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"recording.{message.format}"
-            session.recording.write(path, camera, progress)
-            kinds = {"mp4": "video/mp4", "gif": "image/gif", "npz": "application/octet-stream"}
-            return f"{stem}-{session.recording.frames}.{message.format}", kinds[message.format], path.read_bytes()
+        kind, body = recording_file(session.recording, message.format, camera, work)
+        return f"{stem}-{session.recording.frames}.{RECORDING_FORMATS[message.format].name}", kind, body
 
 
 def _scene_file(session: Session) -> str:

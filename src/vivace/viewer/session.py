@@ -22,6 +22,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -31,10 +32,12 @@ from . import messages as m
 from .actions import ACTIONS, Action
 from .background_worker import BackgroundWorker
 from .choices import Target
+from .history import History
 from .priority import Preference
-from .recordings import Recording, frame_of
+from .recordings import Recording
 from .running import Lost, Running
-from .snapshot import SimulationView, Snapshot
+from .running_scene import RunningScene, posed
+from .snapshot import SimulationView, Snapshot, still
 from .starting import budget_of, run_scene
 
 T = TypeVar("T")
@@ -79,6 +82,9 @@ class Session:
         self.notify: Callable[[], None] = lambda: None  # called from the physics thread when there is a new snapshot
         self.send: Callable[[m.ToPage, str | None], None] = lambda message, client: None  # to a client; None: to all
         self.recording = Recording()
+        self.history = History()
+        self.replay: int | None = None  # the frame of the recording that is shown instead of the simulation
+        self._shown: tuple[tuple[SimulationView, ...], float] | None = None  # of the last step
         self.watchers = 0  # clients; without any the simulation waits
         self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._background = BackgroundWorker(self._commands.put, self.changed)
@@ -162,14 +168,16 @@ class Session:
         recording, running = self.recording, self.running_scene
         busy = self._background.busy or (FIRST_STEP if self.newest is None else "")
         recorded = recording.active, recording.frames, recording.seconds
-        return m.State(self.scene.name, running.bodies, self.settings, busy, *recorded)
+        pins, undo, redo = running.pins, self.history.undo_label, self.history.redo_label
+        said = self.scene.name, running.bodies, self.settings, busy, *recorded
+        return m.State(*said, pins, undo, redo, self.replay)
 
     # --- the thread -----------------------------------------------------------------------------------------------
 
     @property
     def _resting(self) -> bool:
-        """Paused, or nobody looks on."""
-        paused = self.settings.paused and not self.single_steps
+        """Paused, or showing a recording, or nobody looks on."""
+        paused = (self.settings.paused and not self.single_steps) or self.replay is not None
         return paused or not (self.watchers or self.recording.active)
 
     def _live(self) -> None:
@@ -225,14 +233,16 @@ class Session:
         self._last_ns = now
         if self.recording.active:
             self._record_frame(views[0])
-        self._publish(views, (now - begin + self._spent_ns) / 1e6)
+        self._shown = views, (now - begin + self._spent_ns) / 1e6
+        self._publish(*self._shown)
         self._spent_ns = 0
         return None
 
-    def _publish(self, views: tuple[SimulationView, ...], ms: float) -> None:
+    def _publish(self, views: tuple[SimulationView, ...], ms: float, **others: Any) -> None:
         self._published += 1
         now, orders = self.running_scene, dict(self._orders)
-        self.newest = Snapshot(self._published, now.backdrop, now.time, self._speed, now.settings, orders, views, ms)
+        fresh = Snapshot(self._published, now.backdrop, now.time, self._speed, now.settings, orders, views, ms)
+        self.newest = replace(fresh, **others) if others else fresh
         self.notify()
         if self._published == 1:
             self.changed()  # no longer getting ready
@@ -240,11 +250,37 @@ class Session:
     def publish_again(self) -> None:
         """While paused, a change of the picture is seen without a step."""
         newest = self.newest
-        if newest is not None and self.settings.paused and newest.backdrop is self.running_scene.backdrop:
+        if self.replay is not None:
+            self.show_recorded()
+        elif newest is not None and self.settings.paused and newest.backdrop is self.running_scene.backdrop:
             self._publish(newest.views, newest.ms)
 
+    def show_edit(self) -> None:
+        """Show a changed model, while paused too, and say to everybody that it has changed."""
+        self.replay = None
+        self._show_simulation()
+        self.changed()
+
+    def show_recorded(self) -> None:
+        """Show the frame of the recording that `replay` says, or the simulation again."""
+        if self.replay is None:
+            self._show_simulation()
+        else:
+            view, backdrop, seconds = self.recording.view(self.replay)
+            self._publish((view,), 0.0, backdrop=backdrop, time=seconds, settings=still(self.settings))
+
+    def _show_simulation(self) -> None:
+        """The simulations as they are now, between two steps."""
+        if self._shown is None:
+            return
+        views, ms = self._shown
+        if isinstance(self.running_scene, RunningScene):
+            views = tuple(posed(view, sim) for view, sim in zip(views, self.sims, strict=False))
+        self._shown = views, ms
+        self._publish(views, ms, settings=still(self.settings))
+
     def _record_frame(self, view: SimulationView) -> None:
-        self.recording.add(frame_of(view.report), self.settings.time_step)
+        self.recording.add_view(view, self.running_scene.backdrop, self.settings.time_step)
         if self.recording.full:
             self.send(m.Notice("info", "the recording is full; it was ended and can be saved"), None)
         if not self.recording.active or self.recording.frames % TOLD == 0:
@@ -293,6 +329,8 @@ class Session:
         old = self.running_scene
         old.pointers.release_all(old.sims)
         self.recording.end()
+        self.history.clear()
+        self.replay, self._shown = None, None
         number, budget = old.backdrop.number + 1, budget_of(scene)
         self.running_scene = run_scene(scene, sim, number, before=old.settings, budget_ms=budget)
         self.changed()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -50,6 +50,23 @@ class SimulationView:
         return np.concatenate([soft, self.mesh.placed(poses.positions, poses.orientations)])
 
 
+def moved(view: SimulationView, frame: np.ndarray) -> SimulationView:
+    """A view of bodies that are elsewhere, as `recordings.frame_of` says where; nothing is held."""
+    report = view.report
+    if isinstance(report, BodyReport):
+        return replace(view, report=replace(report, poses=frame), held=(), held_points=())
+    if report.bodies is None:
+        new = report.moved(frame.reshape(-1, 3))
+    else:
+        count = len(report.bodies.positions)
+        positions, poses = np.split(frame.ravel(), [frame.size - 7 * count])
+        poses = poses.reshape(count, 7).astype(np.float64)
+        bodies = replace(report.bodies, positions=poses[:, :3], orientations=poses[:, 3:])
+        new = replace(report.moved(positions.reshape(-1, 3)), bodies=bodies)
+    labels = view.labels if view.labels is not None and len(view.labels) == len(new.positions) else None
+    return replace(view, report=new, labels=labels, held=(), held_points=())
+
+
 class Backdrop:
     """A scene as the page draws it, with its number. `mesh`: of the rigid bodies that move in it; None without any."""
 
@@ -61,6 +78,12 @@ class Backdrop:
     def edges(self) -> Edges:
         """The edges that are drawn of the mesh."""
         return Edges(self.scene.model.mesh)
+
+    @property
+    def triangles(self) -> np.ndarray:
+        """(m, 3) all that are drawn: those of rigid bodies come last."""
+        own = self.scene.model.mesh.triangles
+        return own if self.mesh is None else np.concatenate([own, self.mesh.triangles + self.mesh.first])
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -91,9 +114,8 @@ class Backdrop:
             low[1] = min(low[1], _hanging(scene.model))
         camera = Camera.framing(*(scenery.frame(low, high) if scenery else (low, high)), direction=scene.view)
         colours = body_colours(mesh.groups, mesh.n_vertices, FRONT)
-        triangles, immovable = mesh.triangles, np.zeros(0, np.int64)
+        triangles, immovable = self.triangles, np.zeros(0, np.int64)
         if rigid is not None:
-            triangles = np.concatenate([triangles, rigid.triangles + rigid.first])
             immovable = rigid.immovable + rigid.first
             soft = np.tile(FRONT, (mesh.n_vertices, 1)) if colours is None else colours
             colours = np.concatenate([soft, rigid.colours])
@@ -127,6 +149,12 @@ class Snapshot:
     orders: dict[str, int]
     views: tuple[SimulationView, ...]
     ms: float
+
+
+def still(settings: Settings) -> Settings:
+    """Settings for a picture that no step has made: what only a step knows is not shown in colours."""
+    known = settings.colour_by in ("plain", "strain", "graph")
+    return settings if known else replace(settings, colour_by="plain")
 
 
 def _hanging(model: Model) -> float:

@@ -41,3 +41,17 @@ def warm(sim: Simulation | RigidSimulation) -> None:
         sim.step()
     else:
         warm_bodies(sim)
+
+
+def warm_up(sim: Simulation | RigidSimulation) -> None:
+    """Compile and set up all that a step needs; the simulation is then as it was."""
+    trace = isinstance(sim, Simulation) and sim.trace
+    state, budget = sim.state, sim.budget
+    try:
+        warm(sim)
+    finally:
+        if isinstance(sim, Simulation):
+            sim.state, sim.trace = state, trace  # type: ignore[assignment]
+        else:
+            sim.state = state  # type: ignore[assignment]
+        sim.budget = budget

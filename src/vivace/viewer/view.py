@@ -17,12 +17,11 @@ from ..errors import InputError, VivaceError
 from ..scenes import Scene
 from ..simulation.simulation import Simulation
 from .choices import Target
-from .security import Gate, is_everywhere, is_loopback
+from .lobby import ports_to_try
+from .security import gate_of, is_loopback, url_of
 from .server import Server
 from .session import Session
 
-PORT = 8008
-TRIES = 20  # ports after PORT that are tried before any free one is taken
 PRECISIONS = (16, 32)
 
 
@@ -59,7 +58,7 @@ class Viewer:
         if port is not None and not (isinstance(port, int) and 0 <= port < 65536):
             raise InputError(f"a port is a number from 0 to 65535, not {port!r}")
         self.host, self._port = host, port
-        self.gate = Gate(["*" if is_everywhere(host) else host], key, proxies=also_known)
+        self.gate = gate_of(host, key, also_known)
         self.session = Session(target, **settings)
         self.server = Server(self.session, self.gate, precision=precision)
         self._ready, self._done = threading.Event(), threading.Event()
@@ -120,8 +119,7 @@ class Viewer:
     @property
     def url(self) -> str:
         """The address, with the key."""
-        host = "127.0.0.1" if is_everywhere(self.host) else self.host
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/#token={self.gate.token}"
+        return url_of(self.host, self.port, self.gate)
 
     def _repr_html_(self) -> str:
         """In a notebook: the page itself."""
@@ -151,7 +149,7 @@ class Viewer:
             await self._ending.wait()
 
     async def _listen(self) -> WebSocketServer:
-        ports = [self._port] if self._port is not None else [*range(PORT, PORT + TRIES), 0]
+        ports = ports_to_try(self._port)
         for port in ports:
             try:
                 return await self.server.start(self.host, port)

@@ -12,12 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from numba import carray, literal_unroll, njit
-from numba.core import event
+from numba.core import config, event
 
-__all__ = ["carray", "compilation", "compile_now", "compiled", "function", "inlined", "literal_unroll", "spliced"]
+__all__ = [
+    "ABOUT",
+    "carray",
+    "compilation",
+    "compile_now",
+    "compiled",
+    "described",
+    "function",
+    "inlined",
+    "is_first_time",
+    "literal_unroll",
+    "spliced",
+]
+ABOUT = 52  # functions that the first start of a cloth on a table compiles; other scenes need some more or some less
 
 
 def compile_now(plain: Callable, *, cache: bool = True) -> Any:
@@ -52,14 +66,29 @@ class _Listener(event.Listener):
     def on_start(self, event: event.Event) -> None:
         plain = event.data["dispatcher"].py_func
         if not plain.__module__.startswith("numba"):  # its own helpers are no news
-            self._tell(plain.__name__.strip("_").replace("_", " "))
+            self._tell(described(plain))
 
     def on_end(self, event: event.Event) -> None:
         """The next one tells of itself."""
 
 
+def described(plain: Callable) -> str:
+    """What a function is for, in words: the room that it is in, its file and its name, "collisions, distance: root"."""
+    room, *inner = [part for part in plain.__module__.split(".")[1:] if part != "kernels"] or [plain.__module__]
+    place = ", ".join(part.replace("_", " ") for part in (room, *inner[-1:]))
+    name = plain.__name__.strip("_").replace("_", " ")
+    return f"{place}: {name}" if name.isprintable() and "<" not in name else place
+
+
+def is_first_time() -> bool:
+    """Whether no machine code has been kept yet, so that everything has to be compiled."""
+    named = config.CACHE_DIR
+    folder = Path(named) if named else Path(__file__).parents[2]
+    return next(folder.rglob("*.nbi"), None) is None if folder.is_dir() else True
+
+
 @contextmanager
 def compilation(tell: Callable[[str], None]) -> Iterator[None]:
-    """Call `tell` with the name of each function that has to be compiled inside the block: none that is on disk."""
+    """Call `tell` with what each function is that has to be compiled inside the block: none that is on disk."""
     with event.install_listener("numba:compile", _Listener(tell)):
         yield

@@ -6,7 +6,18 @@
 They run in the physics thread between two steps; a VivaceError that they raise is told to the client.
 """
 
-from . import changing, loading, pulling, recording
+from . import changing, editing, loading, pulling, recording, replaying, restoring
 from .base import ACTIONS, Action, action
 
-__all__ = ["ACTIONS", "Action", "action", "changing", "loading", "pulling", "recording"]
+__all__ = [
+    "ACTIONS",
+    "Action",
+    "action",
+    "changing",
+    "editing",
+    "loading",
+    "pulling",
+    "recording",
+    "replaying",
+    "restoring",
+]

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from .. import messages as m
 from ..choices import Target
+from ..history import History
 from ..recordings import Recording
 from ..running import Running
 
@@ -20,6 +21,8 @@ class Session(Protocol):
         given: somebody's own simulation, if it was started with one.
         making: how simulations are made: threads, seed.
         single_steps: to be made although it is paused.
+        history: of what was changed.
+        replay: the frame of the recording that is shown instead of the simulation.
     """
 
     own: str
@@ -29,6 +32,8 @@ class Session(Protocol):
     running_scene: Running[Any]
     recording: Recording
     single_steps: int
+    history: History
+    replay: int | None
     send: Callable[[m.ToPage, str | None], None]
 
     @property
@@ -57,6 +62,12 @@ class Session(Protocol):
 
     def publish_again(self) -> None:
         """While paused, show a change of the picture without a step."""
+
+    def show_edit(self) -> None:
+        """Show a changed model, while paused too, and say to everybody that it has changed."""
+
+    def show_recorded(self) -> None:
+        """Show the frame of the recording that `replay` says, or the simulation again."""
 
     def changed(self) -> None:
         """Say to everybody that settings have changed."""

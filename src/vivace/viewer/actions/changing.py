@@ -9,9 +9,23 @@ from .. import messages as m
 from ..choices import check_solver
 from .base import Session, action
 
+NOT_UNDONE = ("paused",)  # it is motion, which is not taken back
+
 
 @action(m.Change)
 def change(session: Session, client: str, message: m.Change) -> None:
+    """Change every setting that is given, and remember what it was."""
+    before = session.settings
+    apply(session, client, message)
+    after = {item.name: getattr(message, item.name) for item in fields(message)}
+    after = {name: value for name, value in after.items() if value is not None and name not in NOT_UNDONE}
+    kept = {name: value for name in after if (value := getattr(before, name)) is not None}
+    if kept:
+        session.history.changed(kept, {name: after[name] for name in kept})
+    session.changed()
+
+
+def apply(session: Session, client: str, message: m.Change) -> None:
     """Change every setting that is given."""
     for item in fields(message):
         value = getattr(message, item.name)
@@ -26,17 +40,21 @@ def change(session: Session, client: str, message: m.Change) -> None:
     if message.paused is not None:
         session.single_steps = 0
     session.publish_again()
-    session.changed()
 
 
-def change_solver(session: Session, client: str, name: str) -> None:
-    """Make another solver ready, and go on with it."""
+def change_solver(session: Session, client: str, name: str, then: Callable[[], None] = lambda: None) -> None:
+    """Make another solver ready, and go on with it; `then` is done when it runs."""
     running = session.running_scene
     omega, make = check_solver(name, running.choices).relaxation, running.maker(name)
 
     def work() -> Callable[[], None]:
         solver = make()
-        return lambda: session.if_still(running, lambda: running.use_solver(0, name, solver, omega))
+
+        def use() -> None:
+            running.use_solver(0, name, solver, omega)
+            then()
+
+        return lambda: session.if_still(running, use)
 
     session.prepare(f"preparing {name}", work, client)
 

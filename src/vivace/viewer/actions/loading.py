@@ -18,6 +18,7 @@ MOST_STEPS = 60  # single steps that may wait
 @action(m.Run)
 def run(session: Session, client: str, message: m.Run) -> None:
     """Start the scene again, or make a single step while it is paused."""
+    session.replay = None
     if message.what == "reset":
         session.running_scene.reset()
         session.single_steps = int(session.settings.paused)  # so that it is seen
@@ -28,16 +29,26 @@ def run(session: Session, client: str, message: m.Run) -> None:
 @action(m.LoadScene)
 def load_scene(session: Session, client: str, message: m.LoadScene) -> None:
     """Load another scene, by name only: nothing that comes from a page is opened as a file."""
-    if message.name != session.own:
-        SCENES[message.name]  # or says what there is
+    load(session, client, message.name)
+
+
+def load(session: Session, client: str, name: str, then: Callable[[], None] = lambda: None) -> None:
+    """Load a scene in the background; `then` is done when it runs."""
+    if name != session.own:
+        SCENES[name]  # or says what there is
     elif session.given is not None:
         raise InputError(f"{session.own} was made in Python and cannot be loaded again; reset it instead")
-    target = session.target if message.name == session.own else Target(message.name, {})
+    target = session.target if name == session.own else Target(name, {})
 
     def work() -> Callable[[], None]:
         scene = target.load()
         sim: Any = scene.simulate(**session.making)
         warm(sim)
-        return lambda: session.begin(scene, scene.simulate(solver=sim.solver, **session.making))
 
-    session.prepare(f"loading {message.name}", work, client)
+        def begin() -> None:
+            session.begin(scene, scene.simulate(solver=sim.solver, **session.making))
+            then()
+
+        return begin
+
+    session.prepare(f"loading {name}", work, client)

@@ -12,6 +12,8 @@ from .base import Session, action
 def grab(session: Session, client: str, message: m.Grab) -> None:
     """Take hold of something of the scene that the page shows."""
     running = session.running_scene
+    if session.replay is not None:
+        return  # what is seen is the past
     if message.scene == running.backdrop.number and session.is_new(client, message.order):
         running.grab((client, message.pointer), message)
 

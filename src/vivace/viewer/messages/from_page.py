@@ -12,16 +12,19 @@ from .settings import (
     GrabRadius,
     Gravity,
     Heading,
+    Index,
     Iterations,
     Name,
     Order,
+    PinRule,
     Pointer,
-    RecordingFormat,
     Relaxation,
     Stiffness,
+    Stroke,
     TimeStep,
     Vector,
     Vertex,
+    Vertices,
     Weights,
     Wind,
 )
@@ -109,14 +112,82 @@ class SetRecording:
 
 
 @dataclass(frozen=True)
+class Pin:
+    """Pin vertices of the scene where they are now, or let them go; pins of one `edit` are taken back together."""
+
+    type: ClassVar[str] = "pin"
+    vertices: Vertices
+    on: bool
+    scene: int
+    edit: Order
+
+
+@dataclass(frozen=True)
+class PinBy:
+    """Pin by a rule, and nothing else: `top` edge, `corners`, `none`, or what the `scene` itself pins."""
+
+    type: ClassVar[str] = "pin_by"
+    rule: PinRule
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Cut what is seen from `eye` along a stroke through points; how far away they are does not matter."""
+
+    type: ClassVar[str] = "cut"
+    eye: Vector
+    stroke: Stroke
+    scene: int
+
+
+@dataclass(frozen=True)
+class History:
+    """Take back the last change of settings, pins or cuts, or make it again."""
+
+    type: ClassVar[str] = "history"
+    what: Literal["undo", "redo"]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Show a frame of the recording instead of the simulation; none: the simulation again.
+
+    `resume`: let the simulation go on from that frame.
+    """
+
+    type: ClassVar[str] = "replay"
+    frame: Index | None
+    resume: bool = False
+
+
+@dataclass(frozen=True)
+class Restore:
+    """What a link says: a scene by its name, and settings to change when it is there."""
+
+    type: ClassVar[str] = "restore"
+    scene: Name
+    settings: Change
+
+
+@dataclass(frozen=True)
 class Save:
-    """Make a file to download: the recording seen by the given camera, or the scene with its settings as TOML."""
+    """Make a file to download, in one of the formats of `Hello`; a scene is always TOML.
+
+    A recording is seen by the given camera.
+    """
 
     type: ClassVar[str] = "save"
-    what: Literal["recording", "scene"]
-    format: RecordingFormat = "mp4"
+    what: Literal["recording", "scene", "pose"]
+    format: Name = "mp4"
     eye: Vector | None = None
     target: Vector | None = None
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Make no file after all."""
+
+    type: ClassVar[str] = "cancel"
 
 
 @dataclass(frozen=True)
@@ -127,7 +198,8 @@ class Drawn:
     frame: Order
 
 
-FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Drawn
+Editing = Pin | PinBy | Cut | History | Replay | Restore
+FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Cancel | Editing | Drawn
 
 RANGES: dict[str, tuple[float, float]] = {
     item.name: (meta.ge, meta.le)

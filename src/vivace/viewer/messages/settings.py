@@ -17,9 +17,12 @@ Corners = Annotated[list[Vertex], Meta(min_length=3, max_length=3)]
 Weights = Annotated[list[Annotated[float, Meta(ge=-1, le=2)]], Meta(min_length=3, max_length=3)]
 Pointer = Annotated[int, Meta(ge=0, le=9)]
 Name = Annotated[str, Meta(max_length=120)]
+Vertices = Annotated[list[Vertex], Meta(min_length=1, max_length=500)]
+Stroke = Annotated[list[Vector], Meta(min_length=2, max_length=96)]
+Index = Annotated[int, Meta(ge=0, lt=2**31)]
 
 ColourBy = Literal["plain", "strain", "velocity", "graph", "contact", "residual", "conversion"]
-RecordingFormat = Literal["mp4", "gif", "npz"]
+PinRule = Literal["top", "corners", "none", "scene"]
 BodyKind = Literal["soft", "rigid"]
 
 # Each setting with its range; the page's sliders have the same.

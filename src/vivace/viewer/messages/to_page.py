@@ -27,6 +27,14 @@ class SceneChoice:
 
 
 @dataclass(frozen=True)
+class FormatChoice:
+    """A format of files that can be made."""
+
+    name: str
+    title: str
+
+
+@dataclass(frozen=True)
 class Hello:
     """The first message. `client`: this page's key in `FrameData.orders`.
 
@@ -39,11 +47,21 @@ class Hello:
     solvers: list[SolverChoice]
     contact_solvers: list[SolverChoice]
     scenes: list[SceneChoice]
+    recording_formats: list[FormatChoice]
+    pose_formats: list[FormatChoice]
 
 
 @dataclass(frozen=True)
 class State:
-    """After every change. `busy`: what is being prepared in the background, "" when nothing."""
+    """After every change.
+
+    Attributes:
+        busy: what is being prepared in the background, "" when nothing.
+        pins: how many vertices are pinned.
+        undo: what would be taken back next, in a word or two; "" where there is nothing.
+        redo: what would be made again.
+        replay: the frame of the recording that is shown; None while the simulation is.
+    """
 
     type: ClassVar[str] = "state"
     scene: str
@@ -53,6 +71,24 @@ class State:
     recording: bool
     recorded_frames: int
     recorded_seconds: float
+    pins: int
+    undo: str
+    redo: str
+    replay: int | None
+
+
+@dataclass(frozen=True)
+class Starting:
+    """Before there is a simulation: what is being done. `done` of about `total` parts; None where nobody knows.
+
+    `failed`: there will be none, and why.
+    """
+
+    type: ClassVar[str] = "starting"
+    text: str
+    done: int | None = None
+    total: int | None = None
+    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,6 +101,24 @@ class Notice:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """How far a file is: at once, at least once a second, and with `total` 0 when there is none any more.
+
+    Attributes:
+        label: what is being done.
+        done: frames.
+        total: of so many.
+        seconds_left: about; None before that can be said.
+    """
+
+    type: ClassVar[str] = "progress"
+    label: str
+    done: int
+    total: int
+    seconds_left: float | None
+
+
+@dataclass(frozen=True)
 class Download:
     """A file is ready at `path` (on this server, with the token)."""
 
@@ -73,4 +127,4 @@ class Download:
     name: str
 
 
-ToPage = Hello | State | Notice | Download
+ToPage = Hello | State | Starting | Notice | Progress | Download

@@ -1,0 +1,95 @@
+"""All that `import vivace` offers; loaded when the first of its names is asked for."""
+
+from typing import Any
+
+from . import collisions, hyperelastic, mesh
+from .constraints import CONSTRAINTS, Prepared, Role, constraint
+from .energy import Blocks, ElementTerm, Frame, System, Term
+from .errors import (
+    FileError,
+    InputError,
+    MissingExtraError,
+    UnknownNameError,
+    VivaceError,
+)
+from .model import (
+    MATERIALS,
+    Cloth,
+    Jelly,
+    Material,
+    Model,
+    Solid,
+    Wire,
+    corotated,
+    fung,
+    hyperelastic_material,
+    mooney_rivlin,
+    neo_hookean,
+    stable_neo_hookean,
+    stvk,
+)
+from .rigid.bodies import Body
+from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
+from .simulation import Report, RigidReport, RigidSimulation, RigidState, Simulation, State
+from .solvers import SOLVERS, Budget, Deadline, Outcome, Solver
+
+__all__ = [
+    "CONSTRAINTS",
+    "MATERIALS",
+    "SCENES",
+    "SOLVERS",
+    "Blocks",
+    "Body",
+    "Budget",
+    "Cloth",
+    "Deadline",
+    "ElementTerm",
+    "FileError",
+    "Frame",
+    "InputError",
+    "Jelly",
+    "Material",
+    "MissingExtraError",
+    "Model",
+    "Outcome",
+    "Prepared",
+    "Report",
+    "RigidReport",
+    "RigidScene",
+    "RigidSimulation",
+    "RigidState",
+    "Role",
+    "Scene",
+    "Simulation",
+    "Solid",
+    "Solver",
+    "State",
+    "System",
+    "Term",
+    "UnknownNameError",
+    "VivaceError",
+    "Wire",
+    "collisions",
+    "constraint",
+    "corotated",
+    "fung",
+    "hyperelastic",
+    "hyperelastic_material",
+    "load_scene",
+    "make_scene",
+    "mesh",
+    "mooney_rivlin",
+    "neo_hookean",
+    "stable_neo_hookean",
+    "stvk",
+]
+
+
+def _view(simulation: Simulation, **options: Any) -> Any:
+    """Show a simulation in the browser: the viewer is above everything else, and loaded when somebody looks."""
+    from .viewer import view_simulation
+
+    return view_simulation(simulation, **options)
+
+
+Simulation.viewer = _view

@@ -1,0 +1,52 @@
+"""What a link says: a scene and its settings, each of them checked like any other message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+from ...errors import VivaceError
+from .. import messages as m
+from .base import Session, action
+from .changing import apply, change_solver
+from .loading import load
+
+AFTER = ("relaxation", "compare")  # of the solver that the link names, which may have to be made first
+
+
+@action(m.Restore)
+def restore(session: Session, client: str, message: m.Restore) -> None:
+    """Load the scene, unless it runs already, and then change the settings."""
+
+    def change() -> None:
+        given = {item.name: getattr(message.settings, item.name) for item in fields(message.settings)}
+        given = {k: value for k, value in given.items() if value not in (None, getattr(session.settings, k))}
+        solver = given.pop("solver", None)
+        later = {name: given.pop(name) for name in AFTER if name in given} if solver is not None else {}
+        _change(session, client, given)
+        if solver is not None:
+            _try(session, client, "solver", lambda: change_solver(session, client, solver, finish(later)))
+        session.changed()
+
+    def finish(later: dict[str, Any]) -> Callable[[], None]:
+        return lambda: _change(session, client, later)
+
+    if message.scene == session.scene.name:
+        change()
+    else:
+        load(session, client, message.scene, change)
+
+
+def _change(session: Session, client: str, given: dict[str, Any]) -> None:
+    """One by one: a setting that this scene does not have leaves the others as the link says."""
+    for name, value in given.items():
+        _try(session, client, name, partial(apply, session, client, m.Change(**{name: value})))
+
+
+def _try(session: Session, client: str, name: str, what: Callable[[], None]) -> None:
+    try:
+        what()
+    except VivaceError as error:
+        session.send(m.Notice("error", f"the link's {name.replace('_', ' ')}: {error}"), client)
