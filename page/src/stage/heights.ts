@@ -96,8 +96,9 @@ export class Heights {
         visible = Math.max(0, Math.min(255, 255 - soft * above));
         open = Math.max(40, Math.min(255, 255 - around * about));
       }
-      into[to] = mixed * into[to] + fresh * visible + 0.5;
-      into[to + 1] = mixed * into[to + 1] + fresh * open + 0.5;
+      // Of whole numbers, so that what stands still comes to rest at the same light, wherever it came from.
+      into[to] = mixed * into[to] + fresh * Math.round(visible) + 0.5;
+      into[to + 1] = mixed * into[to + 1] + fresh * Math.round(open) + 0.5;
     }
   }
 }
