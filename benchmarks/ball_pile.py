@@ -48,7 +48,8 @@ def make(arguments: argparse.Namespace, threads: int) -> RigidSimulation:
     walls = [Body(plane, fixed=True, friction=arguments.friction) for plane in planes]
     balls = Balls(places, radii, density=500.0, friction=arguments.friction)
     budget = Budget(iterations=arguments.iterations)
-    return RigidSimulation([*walls, balls], time_step=arguments.step, substeps=1, budget=budget, threads=threads)
+    given = {"time_step": arguments.step, "substeps": 1, "budget": budget, "threads": threads}
+    return RigidSimulation([*walls, balls], solver=arguments.solver, **given)
 
 
 def state_of(sim: RigidSimulation) -> dict[str, np.ndarray]:
@@ -168,6 +169,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=5, help="steps to measure with each (default 5)")
     parser.add_argument("--step", type=float, default=1 / 160, help="time step (default 1/160 s)")
     parser.add_argument("--iterations", type=int, default=15, help="of the contact solver a step (default 15)")
+    parser.add_argument("--solver", default="contact-sets", help="of contacts, by name (default contact-sets)")
     parser.add_argument("--radius", type=float, default=0.05, help="of the largest ball, m (default 0.05)")
     parser.add_argument("--smallest", type=float, default=0.75, help="radius of the smallest, in that (default 0.75)")
     parser.add_argument("--spacing", type=float, default=2.04, help="of neighbours at first, in that (default 2.04)")

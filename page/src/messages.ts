@@ -34,6 +34,7 @@ export interface FrameData {
   scene: number;
   time: number;
   speed: number;
+  slow: string;
   colour_by: ColourBy;
   orders: Record<string, number>;
   views: ViewData[];
@@ -98,6 +99,7 @@ export interface Change {
   wind?: number | null;
   wind_heading?: number | null;
   grab_radius?: number | null;
+  hand_force?: number | null;
   paused?: boolean | null;
   colour_by?: ColourBy | null;
 }
@@ -218,6 +220,7 @@ export interface Settings {
   wind: number;
   wind_heading: number;
   grab_radius: number;
+  hand_force: number;
   paused: boolean;
   colour_by: ColourBy;
 }
@@ -269,6 +272,13 @@ export interface SceneChoice {
   summary: string;
 }
 
+/** What `pointer` of this page held has slipped out of the hand; `text` says why. */
+export interface Slipped {
+  type: "slipped";
+  pointer: number;
+  text: string;
+}
+
 /** `relaxation`: its default ω, None where there is none to set; `most_relaxation`: the largest that is stable. */
 export interface SolverChoice {
   name: string;
@@ -304,7 +314,7 @@ export interface State {
 
 export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Cancel | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
 
-export type ToPage = Hello | State | Starting | Notice | Progress | Download;
+export type ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download;
 
 /** The smallest and the largest value of each setting. */
 export const RANGES = {
@@ -317,4 +327,5 @@ export const RANGES = {
   wind: [0, 20],
   wind_heading: [0, 360],
   grab_radius: [0, 0.3],
+  hand_force: [0.1, 2000],
 } as const;

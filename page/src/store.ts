@@ -29,6 +29,9 @@ export const notices = signal<(Notice & { id: number })[]>([]);
 export const progress = signal<Progress | null>(null);
 export const theme = signal<"light" | "dark">("light");
 
+/** What somebody who grabs by keyboard is told; "" when there is nothing to say. */
+export const handSays = signal("");
+
 /** Things the stage does for the panel; it sets them when it is there. */
 export const stageActions = {
   /** Download what is seen as PNG. */
@@ -37,6 +40,8 @@ export const stageActions = {
   home: (): void => {},
   /** See all of the bodies, from where one looks now. */
   fit: (): void => {},
+  /** What a pointer held has slipped out of the hand. */
+  slipped: (_pointer: number): void => {},
   /** From somewhere else. */
   look: (_eye: number[], _target: number[]): void => {},
   /** From where the person looks. */

@@ -7,7 +7,7 @@ import pytest
 from vivace.errors import InputError, UnknownNameError
 from vivace.pictures import RENDERERS, Camera, Look, offscreen, open_renderer
 
-BACKENDS = ["painter", "polyscope"]
+BACKENDS = ["painter", "polyscope", "raster"]
 FRONT = Camera((0, 0, 5), (0, 0, 0))
 
 

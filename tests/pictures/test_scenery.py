@@ -21,7 +21,7 @@ QUAD = np.array([[0, 1, 2], [0, 2, 3]])
 GREEN = Look(scenery=(0.1, 0.7, 0.1))  # so that it is not taken for the background
 
 
-@pytest.fixture(params=["painter", "polyscope"])
+@pytest.fixture(params=["painter", "polyscope", "raster"])
 def backend(request):
     if request.param == "polyscope" and offscreen.polyscope_trouble():
         pytest.skip(offscreen.polyscope_trouble())

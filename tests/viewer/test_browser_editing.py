@@ -223,7 +223,10 @@ def test_progress_and_cancelling(app, hanging):
     until(lambda: not session.recording.active, "the end")
     app.until("!document.querySelector('#save_recording').disabled")
     app.page.click("#save_recording")
-    app.until("/drawing the film: \\d+ of \\d+/.test(document.querySelector('.progress')?.textContent)")
+    app.until(
+        "/(getting ready \\(\\d+ s\\)|drawing the film): \\d+ of \\d+/"
+        ".test(document.querySelector('.progress')?.textContent)"
+    )
     app.shoot("editing-progress")
     app.page.click("#cancel_save")
     app.until("!document.querySelector('.progress')")

@@ -114,13 +114,13 @@ def test_what_a_pointer_sends_is_what_the_display_gets(viewer):
         assert frame["views"][0]["held"] == []
         place = shown(frame)[vertex]
         way = []
-        for order, step in enumerate([(0.0, 0.3, 0.0), (0.3, 0.3, 0.0), (0.3, 0.3, 0.3)], 1):
+        for order, step in enumerate([(0.0, 0.1, -0.1), (-0.15, 0.1, -0.1), (-0.15, 0.1, -0.25)], 1):
             target = place + np.array(step)
             message = {"type": "drag", "pointer": 0, "target": target.tolist(), "order": order}
             if order == 1:
                 message |= {"type": "grab", "vertex": vertex, "scene": scene}
             await socket.send(json.dumps(message))
-            near = lambda frame, at=target: np.linalg.norm(shown(frame)[vertex] - at) < 0.02  # noqa: E731
+            near = lambda frame, at=target: np.linalg.norm(shown(frame)[vertex] - at) < 0.04  # noqa: E731
             frame = await until_shown(socket, near, f"vertex {vertex} at pull {order}")
             assert frame["views"][0]["held"] == [vertex]
             assert max(frame["orders"].values()) == order
@@ -133,8 +133,8 @@ def test_what_a_pointer_sends_is_what_the_display_gets(viewer):
         return np.diff(way, axis=0)
 
     moved = in_client(viewer, work)
-    assert moved[0][0] > 0.1  # the neighbour went along x when the pointer did, and along z when it did
-    assert moved[1][2] > 0.1
+    assert moved[0][0] < -0.05  # the neighbour went along x when the pointer did, and along z when it did
+    assert moved[1][2] < -0.05
 
 
 @pytest.mark.slow
@@ -143,8 +143,10 @@ def test_the_units_work_in_order_when_somebody_pulls(told):
     told.tell(m.Change(solver="vivace"))
     until(lambda: told.session.settings.solver == "vivace")
     snapshot = told.frames(3)
-    told.tell(m.Grab(0, 70, [0.0, 0.3, 0.0], snapshot.backdrop.number, 1))
-    snapshot = told.frames(12)
+    target = (told.session.newest.views[0].report.positions[70] + [0.0, 0.1, -0.1]).tolist()
+    told.tell(m.Grab(0, 70, target, snapshot.backdrop.number, 1))
+    until(lambda: np.linalg.norm(told.session.newest.views[0].report.positions[70] - target) < 0.04, "the pull")
+    snapshot = told.session.newest
     (view,) = snapshot.views
     assert list(view.report.stages) == ["predict", "collide", "colour", "solve", "guard", "update"]
     sim = told.session.sims[0]
@@ -153,7 +155,7 @@ def test_the_units_work_in_order_when_somebody_pulls(told):
     rows = np.repeat(np.arange(sim.model.n), np.diff(indptr))
     assert (view.labels[rows] != view.labels[indices]).all()  # colouring: partitions of independent unknowns
     assert view.report.sweeps > 0
-    np.testing.assert_allclose(view.report.positions[70], [0.0, 0.3, 0.0], atol=0.05)  # solved and updated
+    np.testing.assert_allclose(view.report.positions[70], target, atol=0.05)  # solved and updated
 
 
 def test_every_claim_is_in_the_table():

@@ -55,7 +55,7 @@ def test_a_bent_sheet_has_a_hem_and_no_threads():
 
 def test_two_pieces_have_coordinates_of_their_own():
     vertices, triangles = grid(3)
-    both = np.concatenate([vertices, vertices + [5, 0, 0.001]])
+    both = np.concatenate([vertices, vertices + np.array([5, 0, 0.001])])
     found = cloth_coordinates(Mesh.from_triangles(both, np.concatenate([triangles, triangles + len(vertices)])))
     np.testing.assert_allclose(np.abs(found[:, :2]).max(), 0.5, atol=1e-6)
 

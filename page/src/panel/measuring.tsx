@@ -7,7 +7,7 @@ export function Measuring() {
   const now = measured.value;
   return (
     <>
-      {ruler.value && <i class="crosshair" aria-hidden="true" />}
+      {ruler.value && <i class="ruler-cross" aria-hidden="true" />}
       {now && (
         <p class="measured" style={{ left: `${now.x}px`, top: `${now.y}px` }}>
           {now.text}

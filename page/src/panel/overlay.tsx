@@ -1,9 +1,9 @@
 // What is written over the view: whose simulation is where, what is being prepared, notices and the connection.
 
 import { viewports } from "../stage/layout";
-import { connectionActions, dismiss, link, notices, refusal, starting, state, type Link } from "../store";
+import { connectionActions, dismiss, handSays, link, notices, refusal, starting, state, type Link } from "../store";
 import { THIN, count, fixed, percent } from "./format";
-import { rigid } from "./settings";
+import { rigid, settings } from "./settings";
 import { Cross } from "./icons";
 import { Hints, Measuring } from "./measuring";
 import { ProgressLine } from "./progress";
@@ -48,10 +48,26 @@ function Labels() {
   );
 }
 
+/** Slower than the clock, and why. Not announced: the numbers change all the time. */
+function SlowMotion() {
+  const now = slowFrame.value;
+  if (!now?.slow || settings.value?.paused) return null;
+  return (
+    <p class="slow" id="slow">
+      <b>{fixed(now.speed, now.speed < 0.095 ? 2 : 1)}× real time:</b> {now.slow}
+    </p>
+  );
+}
+
 function Busy() {
   const busy = state.value?.busy ?? "";
   const text = busy && (/^[a-z]+ing\b/.test(busy) ? busy : `preparing ${busy}`);
   return <div role="status">{text && <p class="busy">{text.replace(/…$/, "")}…</p>}</div>;
+}
+
+/** For those who grab by keyboard. */
+function HandWords() {
+  return <div role="status">{handSays.value && <p class="busy still">{handSays.value}</p>}</div>;
 }
 
 function Notices() {
@@ -162,6 +178,8 @@ export function Overlay() {
       <div class="foot">
         <Hints />
         <Notices />
+        <HandWords />
+        <SlowMotion />
         <ProgressLine />
         <Busy />
       </div>

@@ -7,6 +7,7 @@ import { hello, state, theme } from "../store";
 import { ColouringSection } from "./colouring";
 import { EditingSection } from "./editing";
 import { helpOpen } from "./actions";
+import { HandSection } from "./hand";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
 import { Overlay } from "./overlay";
@@ -63,6 +64,7 @@ function Controls() {
           {!rigid.value && <ColouringSection />}
           <ViewSection />
           <WorldSection />
+          <HandSection />
           <EditingSection />
           <RecordingSection />
         </fieldset>

@@ -5,10 +5,12 @@ import type { TargetedPointerEvent } from "preact";
 import { useRef } from "preact/hooks";
 
 /** As in styles/sheet.css. */
-const narrow = window.matchMedia("(max-width: 720px) and (min-height: 501px), (max-width: 559px)");
+const narrow = window.matchMedia("(max-width: 767px) and (min-height: 501px), (max-width: 559px)");
+/** A phone on its side has no height to spare, and the column would cover the view. */
+const low = window.matchMedia("(max-height: 500px)");
 const CLICK = 6; // px: less is no drag
 
-export const open = signal(!narrow.matches);
+export const open = signal(!narrow.matches && !low.matches);
 export const isSheet = signal(narrow.matches);
 
 function show(): void {

@@ -95,4 +95,5 @@ export const GESTURES: readonly [string, string][] = [
   ["Right drag, two fingers", "Shift the view"],
   ["Wheel, pinch", "Nearer and farther"],
   ["Arrows, Page up and down", "The same, when the view has the focus; with Shift, arrows shift it"],
+  ["Enter, when the view has the focus", "Aim with arrows; Enter takes hold, arrows pull, Enter lets go"],
 ];

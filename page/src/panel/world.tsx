@@ -1,4 +1,4 @@
-// The world around the solver: material, time, forces and the pointer.
+// The world around the solver: material, time and forces.
 
 import { RANGES } from "../messages";
 import { Section, Slider } from "./fields";
@@ -60,19 +60,6 @@ export function WorldSection() {
         ask={(value) => change("gravity", value)}
       />
       {soft && <Wind />}
-      {soft && (
-        <Slider
-          id="grab_radius"
-          label="Grab radius"
-          told={now.grab_radius}
-          min={RANGES.grab_radius[0]}
-          max={RANGES.grab_radius[1]}
-          step={0.005}
-          text={(value) => [fixed(100 * value, 1), "cm"]}
-          hint={now.grab_radius === 0 ? "Holds a single vertex." : undefined}
-          ask={(value) => change("grab_radius", value)}
-        />
-      )}
     </Section>
   );
 }

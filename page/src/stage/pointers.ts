@@ -10,6 +10,7 @@ const MOST_POINTERS = 10;
 const HOVER = 100; // ms between two looks at what the pointer is over
 const EARLIEST = 12; // ms between two orders of a pointer: as often as a display shows them
 const DEPTH = 0.001; // of the depth, for each pixel of the wheel
+const KEYBOARD = -1; // where there are the numbers of pointers: what keys hold
 
 export interface HoldingPointer {
   /** Tells several pointers apart, 0 to 9. */
@@ -91,29 +92,80 @@ export class Pointers {
   #down(event: PointerEvent): void {
     const number = this.#free();
     if (event.button !== 0 || event.shiftKey || event.ctrlKey || number === null || link.value !== "open") return;
-    const shown = scene.value;
     const [x, y] = this.#place(event);
-    const hit = shown && this.#around.pick(x, y, false);
-    if (!shown || !hit) {
+    const hit = scene.value && this.#around.pick(x, y, false);
+    if (!hit) {
       this.#cursor(this.#holding.size ? "grabbing" : "move");
       return;
     }
     event.stopImmediatePropagation();
     this.#canvas.setPointerCapture(event.pointerId);
+    this.#take(event.pointerId, number, hit, x, y, event.timeStamp);
+    this.#cursor("grabbing");
+  }
+
+  #take(id: number, number: number, hit: Hit, x: number, y: number, time: number): void {
+    const shown = scene.value;
+    if (!shown) return;
     const view = viewAt(x, y);
     const { vertex, grip } = hit;
     const target = this.#around.position(grip, view);
     const held: Holding = {
-      pointer: number, grip, view, target, x, y,
-      time: event.timeStamp, moved: false, depth: this.#depthOf(target), offset: new Vector3(),
+      pointer: number, grip, view, target, x, y, time, moved: false, depth: this.#depthOf(target), offset: new Vector3(),
     };
     held.offset.copy(target).sub(this.#onPlane(held));
-    this.#holding.set(event.pointerId, held);
+    this.#holding.set(id, held);
     const order = ++this.#order;
-    this.#around.ordered(order, event.timeStamp);
+    this.#around.ordered(order, time);
     const exact = vertex >= shown.soft ? grip : {};
     send({ type: "grab", pointer: number, vertex, target: target.toArray(), scene: shown.scene, order, ...exact });
-    this.#cursor("grabbing");
+    this.#around.redraw();
+  }
+
+  // --- without a pointer: what keys hold, see keyboard_hand.ts --------------------------------------------------------
+
+  get heldByKeys(): boolean {
+    return this.#holding.has(KEYBOARD);
+  }
+
+  /** Take hold of what is at a place on the stage (CSS pixels); whether there was anything. */
+  takeAt(x: number, y: number, time: number): boolean {
+    const number = this.#free();
+    const hit = number === null || link.value !== "open" ? null : this.#around.pick(x, y, false);
+    if (!hit || number === null) return false;
+    this.#take(KEYBOARD, number, hit, x, y, time);
+    return true;
+  }
+
+  /** Pull what keys hold by so many pixels across the view, and nearer or farther by a factor. */
+  pullBy(x: number, y: number, nearer: number, time: number): void {
+    const holding = this.#holding.get(KEYBOARD);
+    if (!holding) return;
+    holding.x += x;
+    holding.y += y;
+    holding.depth *= nearer;
+    holding.time = time;
+    holding.moved = true;
+    this.#around.redraw();
+  }
+
+  letGoByKeys(): void {
+    const holding = this.#holding.get(KEYBOARD);
+    if (!holding) return;
+    this.follow();
+    this.#forget(KEYBOARD, holding);
+  }
+
+  /** The server says that what this pointer held has slipped. */
+  slipped(pointer: number): void {
+    for (const [id, holding] of this.#holding) if (holding.pointer === pointer) this.#forget(id, holding);
+    if (!this.busy) this.#cursor("");
+  }
+
+  #forget(id: number, holding: Holding): void {
+    this.#holding.delete(id);
+    // After a slip too: if it was held again meanwhile, both sides let go of that.
+    send({ type: "release", pointer: holding.pointer, order: ++this.#order });
     this.#around.redraw();
   }
 
@@ -149,10 +201,8 @@ export class Pointers {
     }
     event.stopPropagation();
     this.follow(); // where it let go, not where it was a picture ago
-    this.#holding.delete(event.pointerId);
-    send({ type: "release", pointer: holding.pointer, order: ++this.#order });
+    this.#forget(event.pointerId, holding);
     this.#cursor(this.busy ? "grabbing" : event.pointerType === "mouse" ? "grab" : "");
-    this.#around.redraw();
   }
 
   #wheel(event: WheelEvent): void {

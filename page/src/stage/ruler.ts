@@ -116,6 +116,7 @@ export class Ruler {
     }
     if (event.key === "Enter" && event.target === this.#canvas) {
       event.preventDefault();
+      event.stopPropagation(); // or a hand would take hold
       this.#place(this.#canvas.clientWidth / 2, this.#canvas.clientHeight / 2);
     }
   }

@@ -11,6 +11,7 @@ import { divide, viewAt, viewports, type Viewport } from "./layout";
 import { LOOKS } from "./look";
 import { outOfSight } from "./framing";
 import { elements, hasElements, measured, outside, quality, ruler, wireframe } from "./options";
+import { KeyboardHand } from "./keyboard_hand";
 import { PaceMeter } from "./pace";
 import { placeOf, rayThrough, type Hit } from "./picking";
 import { Pointers } from "./pointers";
@@ -19,6 +20,8 @@ import { lengthText, Ruler } from "./ruler";
 import { Tools } from "./tools";
 import { World, type Wish } from "./world";
 
+const LOOKED_AT = 2000; // vertices of which the nearest to a place is looked for
+const TRIED = 60; // of these, the nearest: rims and what is hidden are missed
 const STILL = 2; // pixels of a still to one of CSS
 
 /** What cloth is made of, by name. */
@@ -55,8 +58,14 @@ export class Stage {
       pick: (x, y, hovering) => this.#pick(x, y, hovering),
       position: (grip, view) => placeOf(grip, this.positions(view)),
       ordered: (order, time) => this.pace.ordered(order, time),
-      redraw: () => this.#ask(!frugal),
+      // Nothing else would show where it is pulled to while the simulation is paused.
+      redraw: () => this.#ask(!frugal || (state.value?.settings.paused ?? false)),
     });
+    const keys = new KeyboardHand(canvas, this.#pointers, (x, y) => this.#near(x, y));
+    stageActions.slipped = (pointer) => {
+      this.#pointers.slipped(pointer);
+      keys.slipped();
+    };
     this.#tools = new Tools(canvas, {
       camera: this.camera,
       pick: (x, y) => this.#pick(x, y, false),
@@ -275,6 +284,19 @@ export class Stage {
     const { picker } = this.#world;
     if (!picker || !viewport || !this.#shown || ruler.peek()) return null; // a ruler takes hold of nothing
     return picker.pick(rayThrough(x, y, viewport, this.camera), view, this.camera, viewport, hovering);
+  }
+
+  /** The place itself, if a body is seen there, or that of the nearest vertex that is. */
+  #near(x: number, y: number): [number, number] {
+    if (this.#pick(x, y, true)) return [x, y];
+    const count = this.positions().length / 3;
+    const box = this.#canvas.getBoundingClientRect();
+    const places = Array.from({ length: Math.min(count, LOOKED_AT) }, (_, k): [number, number] => {
+      const [left, top] = this.project(Math.floor((k * count) / Math.min(count, LOOKED_AT)));
+      return [left - box.left, top - box.top];
+    });
+    places.sort((a, b) => Math.hypot(a[0] - x, a[1] - y) - Math.hypot(b[0] - x, b[1] - y));
+    return places.slice(0, TRIED).find((place) => this.#pick(...place, true)) ?? [x, y];
   }
 
   #still(): void {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +28,7 @@ class Detector:
         self._colliders = (
             ColliderSearch(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
         )
+        self._leading: ColliderSearch | None = None  # the same for a few vertices, whose arrays are other ones
         self.moving = self._moving_search(mesh, settings, masses, apart) if settings.bodies else None
         self.pushes: Pushes | None = None  # what the last guard had to get out of rigid bodies
         touching = settings.itself and len(mesh.triangles) > 0
@@ -81,6 +83,12 @@ class Detector:
             self.pushes = self.moving.keep_out(q, x, held, contacts.recovery, threads)
             stopped += len(self.pushes.vertices)
         return stopped if self._guard is None else stopped + self._guarded(q, x, contacts, held, threads)
+
+    def keep_targets_out(self, q: np.ndarray, x: np.ndarray) -> None:
+        """Where some vertices, at q, are pulled to: x (k, 4), which is changed where a collider is in the way."""
+        if self._colliders is not None and np.isfinite(q).all():
+            self._leading = copy(self._colliders) if self._leading is None else self._leading
+            self._leading.keep_out(q, x, np.zeros(len(x), bool), RECOVERY * self.settings.thickness)
 
     def _guarded(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
         """The guard of surfaces; what it would move into a collider stays where the step began, and it looks again."""

@@ -94,6 +94,8 @@ class Standing:
 class Painter(Renderer):
     """Draws far triangles first and near ones over them, by Matplotlib's Agg: needs no graphics card."""
 
+    _bleed = 0.5  # samples by which Agg widens each triangle on every side, to close seams; thin things allow for that
+
     def __init__(self, view: View):
         super().__init__(view)
         from matplotlib.backends.backend_agg import RendererAgg
@@ -183,8 +185,8 @@ class Painter(Renderer):
         along = pixels[end] - pixels[start]
         length = np.linalg.norm(along, axis=1, keepdims=True)
         across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.where(length > 0, length, 1.0)
-        # Agg widens each triangle by half a pixel on every side to close seams; thin wires have to allow for that.
-        half = max(view.wire_radius / view.camera.view_radius * view.size[1] * view.samples / 2 - 0.5, 0.2)
+        half = view.wire_radius / view.camera.view_radius * view.size[1] * view.samples / 2
+        half = max(half - self._bleed, 0.2)
         a, b = pixels[start] - half * across, pixels[start] + half * across
         c, d = pixels[end] + half * across, pixels[end] - half * across
         colour = np.broadcast_to(view.look.wire, (len(pixels), 3)) if rgb is None else rgb
@@ -205,7 +207,7 @@ class Painter(Renderer):
         height = view.size[1] * view.samples
         focal = 0.5 * height / np.tan(np.radians(view.camera.fov_degrees) / 2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            radius = focal * view.point_radius / depth
+            radius = focal * view.point_radius / depth + 0.5 - self._bleed
         angles = 2 * np.pi * np.arange(FAN + 1) / FAN
         rim = centres[:, None] + radius[:, None, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
         # The bright hub sits up and to the left, where the key light falls: a disc then reads as a ball.

@@ -16,12 +16,15 @@ from .backends import RENDERERS, Renderer, View
 from .kernels.raster import average, draw_triangles
 from .painter import Painter, Pieces, shade
 
+DARKER = 0.7  # times the colours of pins
 BEHIND = 1.005  # distance at which scenery is drawn, in its own: flat triangles on a round thing stay before it
 
 
 @RENDERERS.register("raster")
 class Raster(Painter):
     """Draws every triangle into a buffer of depths: needs no graphics card, and is quick."""
+
+    _bleed = 0.0
 
     def __init__(self, view: View):
         Renderer.__init__(self, view)
@@ -56,6 +59,11 @@ class Raster(Painter):
     ) -> Pieces:
         corners, colours, _ = super()._surface(positions, pixels, depth, rgb)
         return corners, colours, depth[self.view.triangles]
+
+    def _dots(self, centres: NDArray[Any], depth: NDArray[Any]) -> Pieces:
+        # Darker: where the painter's triangles bleed into each other, the dark ones win.
+        corners, colours, nearer = super()._dots(centres, depth)
+        return corners, DARKER * colours, nearer
 
     def _standing_pieces(self) -> Pieces:
         """What stands there, cut so small that nothing of it reaches behind the eye."""

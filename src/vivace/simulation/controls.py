@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import FARTHEST, FASTEST, LARGEST, STRONGEST, as_list, as_numbers, check_time_step, is_whole, shown
+from ..checks import FARTHEST, FASTEST, LARGEST, STRONGEST, as_numbers, check_time_step, is_whole, shown
 from ..colouring import Colouring
 from ..deprecation import renamed
-from ..energy.system import System
 from ..errors import InputError
 from ..model import Model
 from ..solvers import Budget, Solver, as_budget, make_solver
-from .grabs import Grabs, chosen
-from .motion import Motion, as_points, as_rows
+from .grabs import Grabs
+from .hands import Hands
+from .holding import Holding
+from .motion import as_rows
 from .rigid_part import RigidPart
 from .state import State
 
 MOST_SUBSTEPS = 1000
 
 
-class Controls(ABC):
+class Controls(Holding):
     """The part of a simulation that is not its step."""
 
     viewer: ClassVar[Callable[..., Any] | None] = None  # how `view` shows a simulation; the package sets it
@@ -33,31 +34,16 @@ class Controls(ABC):
     guess: str
     integrator: str
     frames: int
-    system: System
-    _model: Model
-    _solver: Solver
     _budget: Budget
-    _motion: Motion
-    _grabs: Grabs
     _forces: np.ndarray
     _gravity: np.ndarray
     bodies: RigidPart | None
     _wind: np.ndarray
-    _last_targets: tuple[np.ndarray, np.ndarray] | None
     _asked_substeps: int | str
-    _h: float
     _substeps: int
     _after_ns: int
     _seconds: float
     _from_frame: int
-
-    @abstractmethod
-    def prepare(self, *, wait: bool = False) -> bool:
-        """Make the solver ready."""
-
-    @abstractmethod
-    def _adopt(self, model: Model) -> None:
-        """Go on with another model, time step or number of substeps."""
 
     @abstractmethod
     def _choose_substeps(self) -> None:
@@ -73,7 +59,7 @@ class Controls(ABC):
         pinned, targets = self._last_targets or (self.model.pinned[:0], np.zeros((0, 3)))
         motion, grabs = self._motion, self._grabs
         memory = {**motion.memory(), **{f"solver.{name}": a for name, a in self._solver.remembered().items()}}
-        memory |= {} if self.bodies is None else self.bodies.memory()
+        memory |= self._hands.memory() | ({} if self.bodies is None else self.bodies.memory())
         return State(
             *(motion.q[:, :3].copy(), motion.v[:, :3].copy(), self._forces.copy(), self._gravity.copy(), self.wind),
             *(self.model.pinned.copy(), grabs.targets.copy(), np.array(grabs.grabbed, np.int64), grabs.homes),
@@ -93,9 +79,11 @@ class Controls(ABC):
             )
         for name in ("positions", "velocities", "forces"):
             as_numbers(name, getattr(value, name), (n, 3), most=LARGEST)
-        grabs = self._grabs.restored(value.pinned, value.targets, value.grabbed.tolist(), value.homes)
+        hands = Hands.recall(self.model.mesh, value.memory)
+        held = value.pinned, value.targets, value.grabbed.tolist(), value.homes
+        grabs = self._grabs.restored(*held, hands.soft)
         self.prepare()  # without what is grabbed, as the simulation was before it was grabbed
-        self._grabs = grabs
+        self._grabs, self._hands, self.slipped = grabs, hands, ()
         self._hold()
         motion.q[:], motion.v[:] = as_rows(value.positions), as_rows(value.velocities)
         self._forces, self._gravity = value.forces.astype(np.float64), value.gravity.astype(np.float64)
@@ -176,7 +164,7 @@ class Controls(ABC):
     def model(self, value: Model) -> None:
         self._check_model(value)
         pulled(value, value.gravity, self._forces, self._h)
-        self._grabs, self._gravity = Grabs(value), value.gravity
+        self._grabs, self._hands, self._gravity = Grabs(value), Hands(value.mesh), value.gravity
         self._adopt(value)
 
     def replace_model(self, model: Model) -> None:
@@ -288,56 +276,6 @@ class Controls(ABC):
 
     def _accelerate(self) -> None:
         self._motion.acceleration[:, :3] = pulled(self._model, self._gravity, self._forces, self._h)
-
-    def grab(
-        self, what: int | Sequence[int] | np.ndarray | tuple[ArrayLike, ArrayLike], target: ArrayLike | None = None
-    ) -> int | tuple[int, ...] | None:
-        """Hold a vertex from the next step on, as a pin that may move.
-
-        Grab again to move it, which costs nothing; grab others to hold more.
-
-        Args:
-            what: the number of a vertex; a sequence of k numbers; or a ray (origin, direction), which takes the vertex
-                it points at.
-            target: where to hold it, (3,), or (k, 3) for k vertices, m; by default where it is.
-
-        Returns:
-            The vertex or the vertices, or None where the ray hits nothing.
-        """
-        found = chosen(what, self._motion.q, self.model.mesh)
-        if found is None:
-            return None
-        vertices, single = found
-        if target is None:
-            places = as_points(self._motion.q[vertices])
-        else:
-            shape = (3,) if single else (len(vertices), 3)
-            places = as_numbers("target", target, shape, most=LARGEST).reshape(-1, 3)
-        self._grabs.grab(vertices, places)
-        self._hold()
-        return vertices[0] if single else tuple(vertices)
-
-    def release(self, what: int | Iterable[int] | None = None) -> None:
-        """Let go of a grabbed vertex, of several, or of all; they keep their velocity."""
-        held = self._grabs.grabbed
-        given = held if what is None else as_list("vertices", what) if isinstance(what, Iterable) else [what]
-        for vertex in given:
-            if not is_whole(vertex) or vertex not in held:
-                raise InputError(
-                    f"vertex {shown(vertex)} is not grabbed; those that are: {', '.join(map(str, held)) or 'none'}"
-                )
-        self._grabs.release(dict.fromkeys(int(vertex) for vertex in given))
-        self._hold()
-
-    @property
-    def grabbed(self) -> tuple[int, ...]:
-        """The vertices that are held."""
-        return self._grabs.grabbed
-
-    def _hold(self) -> None:
-        """Go on with the pins of what is grabbed, if they have changed."""
-        if self._grabs.model is not self._model:
-            self._adopt(self._grabs.model)
 
     def view(self, *, name: str = "simulation", browser: bool | None = None, **options: Any) -> Any:
         """Show this simulation in the browser while it runs: look, grab, change. In a notebook the page is the result.

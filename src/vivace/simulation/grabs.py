@@ -22,6 +22,7 @@ class Grabs:
         plain: the model without what is grabbed.
         model: the model with it: its free vertices that are grabbed have pins.
         targets: (p, 3) where the pins of `model` hold their vertices (m), in its order.
+        soft: stiffness (N/m) of the pins of vertices that hands hold, which are not firm (see `hands`).
     """
 
     def __init__(self, plain: Model):
@@ -30,6 +31,7 @@ class Grabs:
         self._own = {vertex: row for row, vertex in enumerate(plain.pinned.tolist())}
         self._grabbed: dict[int, int] = {}  # the row of its target, in the order of grabbing
         self._home: dict[int, np.ndarray] = {}  # where pins that are grabbed had their targets
+        self.soft: dict[int, float] = {}
 
     @property
     def grabbed(self) -> tuple[int, ...]:
@@ -41,15 +43,30 @@ class Grabs:
         place: np.ndarray = self.targets[self._grabbed[vertex]]
         return place
 
-    def grab(self, vertices: Sequence[int], places: np.ndarray) -> None:
-        """Hold vertices at `places` (k, 3). `model` stays the same object unless one of them was free."""
+    def rows_of(self, vertices: Iterable[int]) -> list[int]:
+        """The rows of `targets` of grabbed vertices."""
+        return [self._grabbed[vertex] for vertex in vertices]
+
+    def grab(self, vertices: Sequence[int], places: np.ndarray, stiffness: np.ndarray | None = None) -> None:
+        """Hold vertices at `places` (k, 3). `model` stays the same object unless one of them was free.
+
+        `stiffness`: (k,) of their pins, N/m; by default they are firm. Pins of the model are as stiff as they are.
+        """
+        soft = {} if stiffness is None else dict(zip(vertices, stiffness.tolist(), strict=True))
+        other = any(self.soft.get(vertex) != soft.get(vertex) and vertex not in self._own for vertex in vertices)
+        for vertex in vertices:
+            self.soft.pop(vertex, None)
+        self.soft |= soft
+        self._take(vertices, places, anew=other)
+
+    def _take(self, vertices: Sequence[int], places: np.ndarray, *, anew: bool = False) -> None:
         new = [vertex for vertex in vertices if vertex not in self._grabbed]
         for vertex in new:
             row = self._own.get(vertex)
             if row is not None:
                 self._home[vertex] = self.targets[row].copy()
             self._grabbed[vertex] = -1 if row is None else row
-        if any(vertex not in self._own for vertex in new):
+        if anew or any(vertex not in self._own for vertex in new):
             self._pin(dict(zip(vertices, places, strict=True)))
         self.targets[[self._grabbed[vertex] for vertex in vertices]] = places
 
@@ -58,6 +75,7 @@ class Grabs:
         free = False
         for vertex in vertices:
             row = self._grabbed.pop(vertex)
+            self.soft.pop(vertex, None)
             if vertex in self._own:
                 self.targets[row] = self._home.pop(vertex)
             else:
@@ -73,8 +91,9 @@ class Grabs:
             old = self._own.get(vertex)
             if old is not None and np.array_equal(before[old], after[row]):
                 other.targets[row] = self._home.get(vertex, self.targets[old])
+        other.soft = dict(self.soft)
         if self._grabbed:
-            other.grab(self.grabbed, self.targets[list(self._grabbed.values())])
+            other._take(self.grabbed, self.targets[list(self._grabbed.values())])
         return other
 
     @property
@@ -83,8 +102,10 @@ class Grabs:
         nowhere = np.full(3, np.nan)
         return np.array([self._home.get(vertex, nowhere) for vertex in self._grabbed]).reshape(-1, 3)
 
-    def restored(self, pinned: np.ndarray, targets: np.ndarray, grabbed: list[int], homes: np.ndarray) -> Grabs:
-        """The same model with other grabs and targets, as a `State` has them."""
+    def restored(
+        self, pinned: np.ndarray, targets: np.ndarray, grabbed: list[int], homes: np.ndarray, soft: dict[int, float]
+    ) -> Grabs:
+        """The same model with other grabs and targets, as a `State` has them; `soft`: those of hands."""
         free = [vertex for vertex in grabbed if vertex not in self._own]
         if sorted([*self._own, *free]) != sorted(pinned.tolist()) or len(pinned) != len(targets):
             raise InputError("the state is of a model with other pins; give this one the same first")
@@ -92,9 +113,10 @@ class Grabs:
         other = Grabs(self.plain)
         for vertex, row in self._own.items():
             other.targets[row] = homes[grabbed.index(vertex)] if vertex in grabbed else where[vertex]
+        other.soft = dict(soft)
         if grabbed:
-            other.grab(grabbed, np.array([where[vertex] for vertex in grabbed]))
-        same = other.model.pinned.tolist() == self.model.pinned.tolist()
+            other._take(grabbed, np.array([where[vertex] for vertex in grabbed]))
+        same = other.model.pinned.tolist() == self.model.pinned.tolist() and other.soft == self.soft
         if same:  # nothing has to be prepared anew
             other.model = self.model
         return other
@@ -105,13 +127,18 @@ class Grabs:
         where = [places[v] if self._grabbed[v] < 0 else self.targets[self._grabbed[v]] for v in loose]
         self.targets = np.concatenate([self.targets[: len(self._own)], np.reshape(where, (-1, 3))])
         self._grabbed.update((vertex, len(self._own) + k) for k, vertex in enumerate(loose))
-        self.model = _pinned(self.plain, loose, self.targets[len(self._own) :]) if loose else self.plain
+        if not loose:
+            self.model = self.plain
+            return
+        firm = self.plain.pin_stiffness
+        weights = np.array([self.soft.get(vertex, firm) for vertex in loose])
+        self.model = _pinned(self.plain, loose, weights, self.targets[len(self._own) :])
 
 
-def _pinned(model: Model, vertices: list[int], targets: np.ndarray) -> Model:
+def _pinned(model: Model, vertices: list[int], weights: np.ndarray, targets: np.ndarray) -> Model:
     """model.pin(vertices, target=targets) for what has been checked, in a third of the time: somebody is waiting."""
     k = len(vertices)
-    parts = np.array(vertices, np.int32)[:, None], np.ones((k, 1, 1)), np.full(k, model.pin_stiffness), targets.copy()
+    parts = np.array(vertices, np.int32)[:, None], np.ones((k, 1, 1)), weights, targets.copy()
     for array in parts:
         array.setflags(write=False)
     return replace(model, groups=(*model.groups, ConstraintGroup(CONSTRAINTS["pin"], *parts)))

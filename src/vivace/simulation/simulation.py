@@ -35,6 +35,7 @@ from .attached import fitted, untouched
 from .controls import Controls, check_substeps
 from .grabs import Grabs
 from .guesses import take_guess
+from .hands import Hands
 from .motion import Motion, between, check_suits, check_ways
 from .quasi_static import Equilibrium, check_held, settle
 from .report import Part, Report, StageClock, milliseconds
@@ -94,7 +95,7 @@ class Simulation(Controls):
         self.guess, self.integrator, self.frames, self.trace = guess, integrator, 0, trace
         self._motion = Motion(model, form, integrator, self.threads)
         self._forces, self._gravity, self._wind = np.zeros((model.n, 3)), model.gravity, np.zeros(3)
-        self._grabs = Grabs(model)
+        self._grabs, self._hands = Grabs(model), Hands(model.mesh)
         self._last_targets: tuple[np.ndarray, np.ndarray] | None = None  # pins at the end of the last step, and where
         self._seconds, self._from_frame = 0.0, 0  # simulated until the time step last changed, and the frame of that
         # the substeps of a frame as one plan, and what it was made for
@@ -118,6 +119,7 @@ class Simulation(Controls):
         budget = self.budget if budget is None else as_budget(budget)
         if self.system.static:
             check_held(self.system)
+        self._lead_hands()
         clock, parts, last = StageClock(), [], self._grabs.targets
         if self._motion.bdf2 is not None:
             self._motion.bdf2.begin()
@@ -130,7 +132,9 @@ class Simulation(Controls):
             parts.append(self._substep(clock, budget, k))
         self._last_targets = self.model.pinned, last.copy()
         self.frames += 1
-        return self._report(clock, budget, parts)
+        report = self._report(clock, budget, parts)
+        self._let_hands_slip()
+        return report
 
     def equilibrium(
         self, *, within: float = 1e-5, most: int = 100, budget: Budget | float | None = None
@@ -382,17 +386,7 @@ class Simulation(Controls):
         """Nothing has passed through anything when the step ends, however short the solver's time was."""
         if self._detector is None:
             return 0
-        held = self.system.pin_weight > 0
-        return self._detector.keep_apart(self._motion.q, self._motion.new, contacts, held, self.threads)
-
-    def _targets_before(self) -> np.ndarray:
-        """Where pins were at the end of the last step; new ones are where they are to be."""
-        first = self._grabs.targets.copy()
-        if self._last_targets is not None:
-            vertices, places = self._last_targets
-            _, old, new = np.intersect1d(vertices, self.model.pinned, assume_unique=True, return_indices=True)
-            first[new] = places[old]
-        return first
+        return self._detector.keep_apart(self._motion.q, self._motion.new, contacts, self._firmly_held, self.threads)
 
     def _aim(self, targets: np.ndarray) -> None:
         """Where pins hold their vertices in this part of a frame."""

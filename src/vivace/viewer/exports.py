@@ -45,6 +45,7 @@ class Work:
     def __post_init__(self) -> None:
         self.cancelled = threading.Event()
         self._begun = self._told = self.clock()
+        self._said = False
         self._first: tuple[float, int] | None = None
 
     def progress(self, done: int, total: int) -> None:
@@ -53,13 +54,14 @@ class Work:
         now = self.clock()
         if self._first is None and done:
             self._first = now, done
-        if 0 < done < total and now - self._told < EVERY_S:
+        if done < total and now - self._told < EVERY_S and self._said:
             return
-        self._told = now
+        self._told, self._said = now, True
         left = None
         if self._first is not None and done > self._first[1]:
             left = (now - self._first[0]) / (done - self._first[1]) * (total - done)
-        self.tell(Progress(self.label, done, total, left))
+        waiting = f"getting ready ({now - self._begun:.0f} s)"
+        self.tell(Progress(self.label if done else waiting, done, total, left))
 
     def check(self) -> None:
         """Cancelled if nobody wants the file any longer."""

@@ -9,14 +9,15 @@ import numpy as np
 from .body_mesh import BodyReport
 from .colours import values_of
 from .messages import FrameData, ViewData
+from .pace import Pace
 from .packing import pack, quantised
 from .snapshot import SimulationView, Snapshot
 
 MOST_RESIDUALS = 120  # points of a curve; a plot is not wider
 
 
-def frame_message(snapshot: Snapshot, precision: int) -> bytes:
-    """A frame; `precision`: bits of a coordinate, 16 or 32."""
+def frame_message(snapshot: Snapshot, precision: int, pace: Pace | None = None) -> bytes:
+    """A frame; `precision`: bits of a coordinate, 16 or 32; `pace`: what has been shown of the session before."""
     arrays: dict[str, np.ndarray] = {}
     views = [_view(k, view, snapshot, precision, arrays) for k, view in enumerate(snapshot.views)]
     header = FrameData(
@@ -24,6 +25,7 @@ def frame_message(snapshot: Snapshot, precision: int) -> bytes:
         snapshot.backdrop.number,
         snapshot.time,
         snapshot.speed,
+        (pace or Pace()).why_slow(snapshot),
         snapshot.settings.colour_by,
         snapshot.orders,
         views,

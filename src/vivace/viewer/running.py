@@ -6,7 +6,7 @@ Every setting has a method `set_NAME`, which changes it in all simulations from 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -38,6 +38,7 @@ class Running(ABC, Generic[Sim]):
         sims: its simulation, and in a split view the other.
         names: of their solvers.
         choices: solvers that there are for it.
+        slipped: pointers that have lost what they held in the last step.
     """
 
     bodies: ClassVar[BodyKind]
@@ -51,6 +52,7 @@ class Running(ABC, Generic[Sim]):
     pointers: Any
     settings: Settings
     time: float
+    slipped: Sequence[tuple[str, int]] = ()
 
     @abstractmethod
     def step(self, spent_ms: float = 0.0) -> tuple[SimulationView, ...]:
@@ -126,6 +128,10 @@ class Running(ABC, Generic[Sim]):
     def set_grab_radius(self, value: float) -> None:
         """Set how far around a grabbed vertex others are held with it (m)."""
         self._set(grab_radius=value)
+
+    @abstractmethod
+    def set_hand_force(self, value: float) -> None:
+        """Set what a pointer pulls with at most (N)."""
 
     def set_colour_by(self, value: ColourBy) -> None:
         """Set what the colours of the body show."""

@@ -25,8 +25,8 @@ from .snapshot import SimulationView
 class MixedPointers:
     """Who holds a soft vertex, and who a point of a rigid body; each pointer holds one thing."""
 
-    def __init__(self) -> None:
-        self.soft, self.rigid = Pointers(), BodyPointers()
+    def __init__(self, soft: Pointers) -> None:
+        self.soft, self.rigid = soft, BodyPointers()
 
     def __contains__(self, key: object) -> bool:
         return key in self.soft or key in self.rigid
@@ -40,6 +40,14 @@ class MixedPointers:
         """Move what a pointer holds; nothing if it holds nothing."""
         self.soft.drag(sims, key, target)
         self.rigid.drag(_rigid(sims), key, target)
+
+    def use_force(self, sims: Iterable[Simulation], force: float) -> None:
+        """Let hands pull at soft bodies with at most so many newtons."""
+        self.soft.use_force(sims, force)
+
+    def slip(self, sims: Iterable[Simulation]) -> list[Key]:
+        """Those that have lost a soft body in the last step."""
+        return self.soft.slip(sims)
 
     def release(self, sims: Iterable[Simulation], key: Key) -> None:
         """A pointer lets go of what it holds, if anything."""
@@ -62,7 +70,7 @@ class RunningMixedScene(RunningScene):
 
     def __init__(self, scene: Scene, sim: Simulation, number: int = 1, **options: Any):
         super().__init__(scene, sim, number, **options)
-        self.pointers = MixedPointers()
+        self.pointers = MixedPointers(self.pointers)
         mesh = self.backdrop.mesh
         assert mesh is not None
         self.mesh = mesh

@@ -19,6 +19,7 @@ from ..solvers.rigid import ContactSolver, make_contact_solver
 from .body_mesh import BodyMesh, BodyReport, RigidBackdrop
 from .choices import check_solver, contact_solver_choices, name_of
 from .messages import BodyKind, ColourBy, Grab, Settings
+from .pointers import STRONGEST
 from .running import DEFAULT_MS, Lost, Running, shortened, within
 from .snapshot import SimulationView
 
@@ -101,7 +102,8 @@ class RunningRigidScene(Running[RigidSimulation]):
             gravity=float(-sim.gravity[1]),
             wind=0.0,
             wind_heading=0.0,
-            grab_radius=before.grab_radius if before else 0.0,
+            grab_radius=0.0,
+            hand_force=STRONGEST,
             paused=False,
             colour_by="plain",
         )
@@ -161,6 +163,10 @@ class RunningRigidScene(Running[RigidSimulation]):
 
     def _refuse(self, what: str) -> NoReturn:
         raise InputError(f"{what}; {self.scene.name} is made of rigid ones")
+
+    def set_hand_force(self, value: float) -> None:
+        """Refused: the spring that pulls at a body is as strong as the body is heavy."""
+        self._refuse("the force of a hand is for soft bodies")
 
     def set_wind(self, value: float) -> None:
         """Refused."""

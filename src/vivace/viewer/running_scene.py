@@ -16,8 +16,8 @@ from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from .choices import check_solver, name_of, solver_choices, with_relaxation
 from .editing import ModelEdit, joined
-from .messages import BodyKind, Grab, Settings
-from .pointers import Pointers
+from .messages import RANGES, BodyKind, Grab, Settings
+from .pointers import Pointers, usual_force, usual_radius
 from .running import DEFAULT_MS, Lost, Running, shortened, within
 from .snapshot import Backdrop, SimulationView, moved
 
@@ -49,7 +49,8 @@ class RunningScene(Running[Simulation]):
         before: Settings | None = None,
         budget_ms: float | None = None,
     ):
-        self.scene, self.sims, self.pointers = scene, [sim], Pointers()
+        force = usual_force(sim.model)
+        self.scene, self.sims, self.pointers = scene, [sim], Pointers(force)
         self.backdrop = Backdrop(number, scene)
         self.model = self.own_model = sim.model  # as stiff as the scene has it, and as it began
         name = name_of(sim.solver)
@@ -73,7 +74,8 @@ class RunningScene(Running[Simulation]):
             gravity=float(-sim.gravity[1]),
             wind=float(np.hypot(wind[0], wind[2])),
             wind_heading=float(np.degrees(np.arctan2(-wind[2], wind[0])) % 360),
-            grab_radius=before.grab_radius if before else 0.0,
+            grab_radius=usual_radius(sim.model, RANGES["grab_radius"][1]),
+            hand_force=force,
             paused=False,
             colour_by=before.colour_by if before else "plain",
         )
@@ -97,6 +99,7 @@ class RunningScene(Running[Simulation]):
             views.append(self._view(k, sim, report))
         self._steps += 1
         self.time += self.settings.time_step
+        self.slipped = self.pointers.slip(self.sims)
         return tuple(views)
 
     def _is_lost(self, report: Report) -> bool:
@@ -198,6 +201,11 @@ class RunningScene(Running[Simulation]):
     def set_iterations(self, value: int) -> None:
         """Refused."""
         raise InputError(f"{self.scene.name} is made of soft bodies, whose steps have a budget of milliseconds")
+
+    def set_hand_force(self, value: float) -> None:
+        """Set what a pointer pulls with at most (N)."""
+        self.pointers.use_force(self.sims, value)
+        self._set(hand_force=value)
 
     def set_wind(self, value: float) -> None:
         """Set the speed of the wind (m/s)."""

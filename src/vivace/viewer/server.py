@@ -30,6 +30,7 @@ from . import messages as m
 from .choices import contact_solver_choices, scene_choices, solver_choices, with_relaxation
 from .exports import POSE_FORMATS, RECORDING_FORMATS, Cancelled, Work, choices, pose_file, recording_file
 from .frames import frame_message
+from .pace import Pace
 from .pages import Connection, Pages, read_request, refusal, response
 from .security import Allowance, Gate
 from .session import Session
@@ -77,6 +78,7 @@ class Server:
         self._encoder = ThreadPoolExecutor(1, "vivace-encoder")
         self._frame: tuple[int, asyncio.Future[bytes]] | None = None
         self._count = 0
+        self._pace = Pace()  # the encoder's
         self._saving: Work | None = None
         self.pages = Pages()
 
@@ -236,7 +238,7 @@ class Server:
     async def _encoded(self, snapshot: Snapshot) -> bytes:
         """A frame's bytes, made once for all clients."""
         if self._frame is None or self._frame[0] != snapshot.number:
-            self._frame = snapshot.number, self._elsewhere(lambda: frame_message(snapshot, self.precision))
+            self._frame = snapshot.number, self._elsewhere(lambda: frame_message(snapshot, self.precision, self._pace))
         return await asyncio.shield(self._frame[1])
 
     def _elsewhere(self, work: Callable[[], bytes]) -> asyncio.Future[bytes]:

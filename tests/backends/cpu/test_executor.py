@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,8 +15,6 @@ from vivace.backends.cpu.executor import (
     LONG_CHUNK,
     SMALLEST_CHUNK,
     Plan,
-    TeamSize,
-    UpTo,
     address,
     check_threads,
     default_threads,
@@ -23,6 +22,7 @@ from vivace.backends.cpu.executor import (
     phase_times,
     run_once,
 )
+from vivace.backends.cpu.threads import TeamSize, UpTo
 from vivace.errors import InputError
 
 THREADS = (1, 2, 3, 8)
@@ -286,6 +286,27 @@ def test_the_faster_number_of_threads_is_taken(all_ns, one_ns, wanted):
         taken.append(team.next())
         team.learn(taken[-1], one_ns if taken[-1] == 4 else all_ns)
     assert taken[-1] != wanted
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("cuts", [(0, 5000), (0, 1200, 2500, 5000), (0, 4000, 4001, 5000)])
+def test_with_cuts_every_item_is_visited_once(threads, cuts):
+    """Whole phases in pieces of colours, colours one by one, and blocks that must not be cut."""
+    visits, chunk, when = np.zeros(5000, np.int32), np.zeros(5000, np.int64), np.zeros(5000, np.int64)
+    arrays = {"visits": visits, "chunk": chunk, "when": when}
+    phases = [count_visits.over(0, 5000, **arrays), count_visits.over(0, 5000, grain=64, **arrays)]
+    phases += [count_visits.over(a, b, **arrays) for a, b in pairwise(cuts)]
+    Plan(phases[:1], threads, cuts=np.array(cuts)).run()
+    assert (visits == 1).all()
+    parts = np.unique(chunk)
+    if threads > 1:  # every thread's part of every colour begins a chunk
+        edges = {a + (b - a) * k // threads for a, b in pairwise(cuts) for k in range(threads)}
+        assert set(parts.tolist()) == {edge // GRAIN * GRAIN for edge in edges}
+    Plan(phases[1:2], threads, cuts=np.array(cuts)).run()
+    assert (visits == 2).all()
+    assert (chunk % 64 == 0).all()
+    Plan(phases, threads, cuts=np.array(cuts)).run(2)
+    assert (visits == 8).all()
 
 
 def test_a_plan_that_may_choose_does_the_same():

@@ -33,7 +33,6 @@ from queue import SimpleQueue
 import numpy as np
 from numba import njit
 
-from ...checks import is_whole, shown
 from ...errors import InputError
 from .arguments import Phase
 from .atomics import (
@@ -45,6 +44,9 @@ from .atomics import (
     clock_ns,
     relax,
 )
+from .threads import TeamSize, UpTo
+from .threads import check_threads as check_threads
+from .threads import default_threads as default_threads
 
 LINE = 8  # int64s in a cache line
 APPROVED, STOPPED, ENDED, COUNTERS = 0, LINE, 2 * LINE, 3 * LINE
@@ -185,6 +187,17 @@ def _chunks(items: int, threads: int) -> int:
     return max(1, min(threads, items // SMALLEST_CHUNK), min(4 * threads, items // LONG_CHUNK))
 
 
+def _pieces(cuts: np.ndarray, threads: int, grain: int) -> list[tuple[int, int]]:
+    """Every colour in as many parts as there are threads: first the parts of thread 0, then those of thread 1, ..."""
+    low, size = cuts[:-1], np.diff(cuts)
+    edges = (
+        np.array([low + size * k // threads for k in range(threads)]).T.ravel() // grain * grain
+    )  # of parts, in order
+    bounds = [*np.maximum.accumulate(edges).tolist(), int(cuts[-1])]
+    parts = [(bounds[k], bounds[k + 1]) for k in range(len(edges))]
+    return [part for k in range(threads) for part in parts[k::threads] if part[1] > part[0]]
+
+
 _local = threading.local()
 
 
@@ -202,42 +215,6 @@ def phase_times() -> Iterator[dict[str, int]]:
         _local.ledger = outer
 
 
-class UpTo(int):
-    """A number of threads that need not all be used: plans find out whether one alone is faster."""
-
-
-class TeamSize:
-    """How many threads walk a plan: all, or one, whichever has been faster of late.
-
-    What one core has written the others have to fetch. On some machines that takes longer than the work that is
-    shared, and on busy ones helpers come late. The result is the same, so the choice is free.
-    """
-
-    TRIED = 2  # runs with each at first
-    PAUSE = 64  # runs until the slower one gets another chance
-    SHARE = 0.3  # of the newest run in what is remembered
-
-    def __init__(self, threads: int):
-        self._sizes = (threads, 1)
-        self._ns = dict.fromkeys(self._sizes, 0.0)
-        self._runs = 0
-
-    def next(self) -> int:
-        """The number of threads for the next run."""
-        run, self._runs = self._runs, self._runs + 1
-        if run < self.TRIED * len(self._sizes):
-            return self._sizes[run // self.TRIED]
-        best = min(self._sizes, key=lambda size: self._ns[size])
-        return best if run % self.PAUSE else self._sizes[0 if best == 1 else 1]
-
-    def learn(self, threads: int, ns: float) -> None:
-        """An iteration took so long with that many."""
-        old = self._ns[threads]
-        self._ns[threads] = (
-            ns if old == 0.0 or self._runs <= self.TRIED * len(self._sizes) else old + self.SHARE * (ns - old)
-        )
-
-
 class Plan:
     """Phases laid out for a team: made once, run as often as the arrays' contents change."""
 
@@ -249,8 +226,13 @@ class Plan:
         *,
         before: Sequence[Phase] = (),
         after: Sequence[Phase] = (),
+        cuts: np.ndarray | None = None,
     ):
-        """`before` and `after`: phases at the beginning and at the end of every part; they get the part's number."""
+        """`before` and `after`: phases at the beginning and at the end of every part; they get the part's number.
+
+        `cuts`: pointers of the colours that other phases walk one by one. Phases over all of their items then give
+        every thread the same items of each colour that it has there, which its cache holds.
+        """
         self.threads = int(threads)
         self._bounds = np.array([len(before), len(before) + len(phases)], np.int64)
         phases = [*before, *phases, *after]
@@ -264,6 +246,12 @@ class Plan:
             items = phase.end - phase.begin
             chunks = 1 if phase.serial else phase.chunks or _chunks(items, threads)
             grain = 1 if phase.chunks else phase.grain
+            if cuts is not None and chunks > 1 and not phase.chunks and (phase.begin, phase.end) == (0, cuts[-1]):
+                pieces = _pieces(cuts, self.threads, grain)
+                begins += [begin for begin, _ in pieces]
+                ends += [end for _, end in pieces]
+                pointers.append(len(begins))
+                continue
             for chunk in range(chunks):
                 begins.append(phase.begin + items * chunk // chunks // grain * grain)
                 ends.append(phase.begin + items * (chunk + 1) // chunks // grain * grain)
@@ -375,20 +363,3 @@ def _forget_helpers() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_helpers)
-
-
-def default_threads() -> int:
-    """One thread for each core this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS
-        return os.cpu_count() or 1
-
-
-def check_threads(threads: int | None) -> int:
-    """Validate a number of threads; None means one for each core."""
-    if threads is None:
-        return UpTo(default_threads())
-    if not is_whole(threads) or not 1 <= threads <= 256:
-        raise InputError(f"threads must be a whole number from 1 to 256, not {shown(threads)}")
-    return threads if isinstance(threads, UpTo) else int(threads)

@@ -77,6 +77,7 @@ class Corrector(ABC):
         """Whether `correction` would give better steps by now than it gave last time."""
         return False
 
+    cuts: np.ndarray | None = None  # pointers of the colours in `visiting_order`, where corrections sweep over them
     whole: ClassVar[bool] = False  # whether a correction takes all vertices at once (see `resolution`)
     follows_contacts: ClassVar[bool] = True  # whether corrections can keep up with contacts that change every step
     contact: ClassVar[float] = np.inf  # times m/h²: how stiff contacts are at most (`contact_stage`)
@@ -189,10 +190,11 @@ class CorrectingSolver(Solver):
         closing = [*self.corrector.correction(layout, r, e), *after]
         steps = [*opening, *residual, *before, *([] if opening else press), *closing]
         self._convergence, self._steps = ConvergenceMonitor(), steps
-        self._plan = Plan(steps, threads)
+        cuts = self.corrector.cuts
+        self._plan = Plan(steps, threads, cuts=cuts)
         last = watch.over(0, layout.n, square=layout.square, serial=True, **self._convergence.arrays)
-        self._watched_plan = Plan([*steps, last], threads, self._convergence.monitor)
-        self._short_plan = Plan(steps[len(layout.local_phases) :], threads)
+        self._watched_plan = Plan([*steps, last], threads, self._convergence.monitor, cuts=cuts)
+        self._short_plan = Plan(steps[len(layout.local_phases) :], threads, cuts=cuts)
         self._short_ns = self._time_short() if self.uses_leftover and layout.local_phases else 0
 
     def _time_short(self) -> int:
@@ -319,7 +321,8 @@ class CorrectingSolver(Solver):
             layout.loading(start, constant),
             clear.over(0, 1, values=self.corrector.rejected, serial=True),
         ]
-        plan = Plan(self._steps, layout.threads, before=begin, after=[layout.storing(out), *after])
+        closing = [layout.storing(out), *after]
+        plan = Plan(self._steps, layout.threads, before=begin, after=closing, cuts=self.corrector.cuts)
 
         def solve(deadlines: Sequence[Deadline]) -> Outcome:
             most = [deadline.budget.most_iterations for deadline in deadlines]

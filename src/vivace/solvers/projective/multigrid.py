@@ -87,6 +87,7 @@ class Multigrid(CorrectingSolver, Corrector):
         graph = system.graph
         self.colouring = colour(*graph, self.colouring_algorithm, seed=seed, threads=threads, check=False)
         order, self._pointers = self.colouring.order(morton_rank(system.model.mesh.vertices))
+        self.cuts = self._pointers
         self.hierarchy, self._builder = None, _Builder(system, order, self.coarsening, seed)
         if self.background:
             self._builder.start()

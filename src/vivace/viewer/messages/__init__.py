@@ -6,7 +6,7 @@ and `FrameData`, are a header with arrays behind it, see `packing`.
 
     page ──► server    grab drag release   change run load_scene set_recording save cancel   drawn
                        pin pin_by cut history replay restore
-    server ──► page    hello state starting notice progress download   SceneData FrameData (binary)
+    server ──► page    hello state starting notice slipped progress download   SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
 """
@@ -41,6 +41,7 @@ from .settings import (
     ColourBy,
     GrabRadius,
     Gravity,
+    HandForce,
     Heading,
     Index,
     Iterations,
@@ -65,6 +66,7 @@ from .to_page import (
     Notice,
     Progress,
     SceneChoice,
+    Slipped,
     SolverChoice,
     Starting,
     State,
@@ -92,6 +94,7 @@ __all__ = [
     "Grab",
     "GrabRadius",
     "Gravity",
+    "HandForce",
     "Heading",
     "Hello",
     "History",
@@ -116,6 +119,7 @@ __all__ = [
     "SceneData",
     "SetRecording",
     "Settings",
+    "Slipped",
     "SolverChoice",
     "Starting",
     "State",

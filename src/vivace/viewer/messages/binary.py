@@ -102,6 +102,7 @@ class FrameData:
     scene: int
     time: float  # simulated seconds
     speed: float  # simulated seconds a second, lately
+    slow: str  # why that is less than real time, where it is
     colour_by: ColourBy
     orders: dict[str, int]  # the last order of each client that this frame obeys
     views: list[ViewData]

@@ -11,6 +11,7 @@ from .settings import (
     Corners,
     GrabRadius,
     Gravity,
+    HandForce,
     Heading,
     Index,
     Iterations,
@@ -83,6 +84,7 @@ class Change:
     wind: Wind | None = None
     wind_heading: Heading | None = None
     grab_radius: GrabRadius | None = None
+    hand_force: HandForce | None = None
     paused: bool | None = None
     colour_by: ColourBy | None = None
 

@@ -35,6 +35,7 @@ Gravity = Annotated[float, Meta(ge=-20, le=20)]
 Wind = Annotated[float, Meta(ge=0, le=20)]
 Heading = Annotated[float, Meta(ge=0, le=360)]
 GrabRadius = Annotated[float, Meta(ge=0, le=0.3)]
+HandForce = Annotated[float, Meta(ge=0.1, le=2000)]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Settings:
         gravity: m/s², downward.
         wind: m/s, blowing towards `wind_heading` (degrees; 0 is +x, 90 is -z).
         grab_radius: m around the grabbed vertex that is held with it.
+        hand_force: N that a pointer pulls with at most.
     """
 
     solver: str
@@ -63,5 +65,6 @@ class Settings:
     wind: float
     wind_heading: float
     grab_radius: float
+    hand_force: float
     paused: bool
     colour_by: ColourBy

@@ -101,6 +101,15 @@ class Notice:
 
 
 @dataclass(frozen=True)
+class Slipped:
+    """What `pointer` of this page held has slipped out of the hand; `text` says why."""
+
+    type: ClassVar[str] = "slipped"
+    pointer: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far a file is: at once, at least once a second, and with `total` 0 when there is none any more.
 
@@ -127,4 +136,4 @@ class Download:
     name: str
 
 
-ToPage = Hello | State | Starting | Notice | Progress | Download
+ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download

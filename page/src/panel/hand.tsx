@@ -1,0 +1,40 @@
+// The hand: how hard a pointer pulls, and how much it takes hold of.
+
+import { RANGES } from "../messages";
+import { Section, Slider } from "./fields";
+import { fixed, short } from "./format";
+import { change, rigid, settings } from "./settings";
+
+const LOG = { to: (value: number) => Math.log10(value), from: (place: number) => Number((10 ** place).toPrecision(2)) };
+
+export function HandSection() {
+  const now = settings.value;
+  if (!now || rigid.value) return null;
+  return (
+    <Section id="hand" title="Hand">
+      <Slider
+        id="hand_force"
+        label="Force"
+        told={now.hand_force}
+        min={RANGES.hand_force[0]}
+        max={RANGES.hand_force[1]}
+        step={0.02}
+        scale={LOG}
+        text={(value) => [short(value), "N"]}
+        hint="It pulls with no more than that, and slips before the body tears. A person pulls with 200 N."
+        ask={(value) => change("hand_force", value)}
+      />
+      <Slider
+        id="grab_radius"
+        label="Radius"
+        told={now.grab_radius}
+        min={RANGES.grab_radius[0]}
+        max={RANGES.grab_radius[1]}
+        step={0.005}
+        text={(value) => [fixed(100 * value, 1), "cm"]}
+        hint={now.grab_radius === 0 ? "Holds a single vertex." : undefined}
+        ask={(value) => change("grab_radius", value)}
+      />
+    </Section>
+  );
+}

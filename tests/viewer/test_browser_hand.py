@@ -1,0 +1,106 @@
+"""The hand in a real browser: its force, slipping, the string while paused, and grabbing by keyboard alone."""
+
+import numpy as np
+import pytest
+
+from viewer.browser import BUILT, MIDDLE, Page, aim, change_seen, press, sim_of
+from viewer.conftest import SWEEPS, until
+from vivace.viewer.messages import Change
+
+pytestmark = [BUILT, pytest.mark.slow]
+
+SAYS = "document.querySelector('.foot [role=status] .still')?.textContent ?? ''"
+
+
+@pytest.fixture(scope="module")
+def app(chromium, cloth):
+    session = cloth.session
+    session.call(lambda: setattr(session.sims[0], "budget", SWEEPS))
+    page = Page(chromium, cloth)
+    yield page
+    page.page.mouse.up()
+    page.close()
+    assert not page.errors
+
+
+def test_the_force_is_that_of_the_springs(app, cloth):
+    """The slider, while somebody holds on: the springs are as many times as strong."""
+    press(app, cloth, MIDDLE)
+    sim = sim_of(cloth)
+    (hand,) = sim.hands
+    before, force = float(sim.system.pin_weight[hand.vertices].sum()), hand.force
+    app.slide("hand_force", np.log10(200))
+    until(lambda: cloth.session.settings.hand_force == 200, "200 N")
+    until(lambda: sim.hands and sim.hands[0].force == 200, "the hand's own")
+    np.testing.assert_allclose(sim.system.pin_weight[hand.vertices].sum() / before, 200 / force, rtol=1e-6)
+    app.page.mouse.up()
+    until(lambda: not sim.grabbed, "the release")
+    cloth.session.tell("test", Change(hand_force=force))
+    change_seen(cloth, "hand_force", force)
+
+
+def test_what_slips_is_said(app, cloth):
+    """Pressed into the table until the hand gives up: the page says so and lets go of it, too."""
+    x, y = press(app, cloth, MIDDLE)
+    app.page.mouse.move(x, y + 260, steps=4)
+    app.until("/slipped out of your hand/.test(document.querySelector('.notices').textContent)")
+    app.shoot("hand-slipped")
+    assert not sim_of(cloth).grabbed
+    app.until("document.querySelector('#view').style.cursor !== 'grabbing'")
+    app.page.mouse.up()
+
+
+def test_a_pull_is_seen_while_paused(app, cloth):
+    """The simulation stands still, and the string to the pointer is drawn all the same."""
+    app.page.click("#reset")
+    app.frames(5)
+    x, y = aim(app, cloth, MIDDLE)
+    frames = sim_of(cloth).frames
+    app.page.mouse.move(x, y)
+    app.page.mouse.down()
+    until(lambda: sim_of(cloth).grabbed, "the grab")
+    clip = {"x": x - 160, "y": y - 200, "width": 320, "height": 220}
+    before = app.page.screenshot(clip=clip)
+    app.page.mouse.move(x + 60, y - 120, steps=3)
+    until(lambda: app.page.screenshot(clip=clip) != before, "another picture")
+    app.shoot("hand-paused")
+    assert sim_of(cloth).frames == frames
+    app.page.mouse.up()
+    cloth.session.tell("test", Change(paused=False))
+    until(lambda: not sim_of(cloth).grabbed, "the release")
+
+
+def test_grabbing_by_keyboard_alone(app, cloth):
+    """Enter on the view aims, arrows move the cross, Enter takes hold, arrows pull, Enter lets go; each is said."""
+    page = app.page
+    page.click("#reset")
+    app.frames(5)
+    page.focus("#view")
+    page.keyboard.press("Enter")
+    app.until(f"/^Aiming/.test({SAYS})")
+    camera = page.evaluate("window.vivace.camera.position.toArray()")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("Enter")
+    app.until(f"/^Holding/.test({SAYS})")
+    until(lambda: sim_of(cloth).hands, "the grab")
+    (hand,) = sim_of(cloth).hands
+    first = hand.goals[0].copy()
+    for key in ("ArrowUp", "ArrowUp", "PageUp"):
+        page.keyboard.press(key)
+    until(lambda: np.linalg.norm(hand.goals[0] - first) > 0.03, "the pull")
+    app.shoot("hand-keyboard")
+    page.keyboard.press("Enter")
+    app.until(f"/^Let go/.test({SAYS})")
+    until(lambda: not sim_of(cloth).grabbed, "the release")
+    np.testing.assert_allclose(page.evaluate("window.vivace.camera.position.toArray()"), camera, atol=1e-6)
+    page.keyboard.press("Enter")  # and away from the body
+    for _ in range(40):
+        page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    app.until(f"/^There is nothing to hold/.test({SAYS})")
+    page.keyboard.press("Escape")
+    app.until(f"/^No longer aiming/.test({SAYS})")
+    page.keyboard.press("ArrowLeft")  # which turns the view again
+    turned = lambda: np.subtract(page.evaluate("window.vivace.camera.position.toArray()"), camera)  # noqa: E731
+    until(lambda: np.linalg.norm(turned()) > 0.01, "the turn")
