@@ -99,7 +99,7 @@ test("the median is of the last 200 latencies", () => {
 // --- what people read -----------------------------------------------------------------------------------------------
 
 function header(number: number, scene = 1, views = 1): FrameData {
-  const none = { type: "frame", time: 0, speed: 1, slow: "", colour_by: "plain", orders: {}, arrays: {} } as const;
+  const none = { type: "frame", time: 0, speed: 1, slow: "", colour_by: "plain", orders: {}, ghost: null, arrays: {} } as const;
   return { ...none, frame: number, scene, views: Array.from({ length: views }, () => ({}) as FrameData["views"][0]) };
 }
 

@@ -7,6 +7,7 @@ import { hello, state, theme } from "../store";
 import { ColouringSection } from "./colouring";
 import { EditingSection } from "./editing";
 import { helpOpen } from "./actions";
+import { GhostSection } from "./ghost";
 import { HandSection } from "./hand";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
@@ -60,6 +61,7 @@ function Controls() {
         <fieldset class="bare" disabled={!live.value}>
           <SimulationSection />
           <ReadoutSection />
+          {!rigid.value && <GhostSection />}
           <PlotSection />
           {!rigid.value && <ColouringSection />}
           <ViewSection />

@@ -6,6 +6,7 @@ import type { FrameData, SceneData } from "../messages";
 import { array, type Message } from "../packing";
 import { Backdrop } from "./backdrop";
 import { Body } from "./body";
+import { Ghost } from "./ghost";
 import type { Theme } from "./colours";
 import { fabricLook } from "./fabrics";
 import { Ground } from "./ground";
@@ -57,6 +58,7 @@ export class World {
   /** What rolls out of it casts no shadow, or the others' would be spread over all of its way. */
   readonly #shaded = new Box3();
   #bodies: Body[] = [];
+  readonly #ghost = new Ghost();
   #scenery: Scenery | null = null;
   #wish: Wish;
   picker: Picker | null = null;
@@ -67,7 +69,7 @@ export class World {
     this.#shadows = Array.from({ length: VIEWS }, () => ({
       heights: null, map: null, ground: new Ground(this.#light), stale: true, at: -Infinity,
     }));
-    this.scene.add(this.#backdrop.mesh, ...this.#shadows.map(({ ground }) => ground.mesh), this.#strings.group);
+    this.scene.add(this.#backdrop.mesh, ...this.#shadows.map(({ ground }) => ground.mesh), this.#strings.group, this.#ghost.mesh);
     this.dress(wish);
   }
 
@@ -89,6 +91,7 @@ export class World {
     this.#backdrop.place(target, this.#up, ground === null ? 0 : GROUND_REACH * distance);
     this.#frame = this.#frameAt(target);
     this.#shaded.setFromCenterAndSize(target, new Vector3().setScalar(2 * SHADED * distance));
+    this.#ghost.load(message);
     this.#scenery = Scenery.of(message, this.#light);
     if (this.#scenery) this.scene.add(this.#scenery.mesh);
     this.#bodies = Array.from({ length: VIEWS }, () => new Body(message, this.#light));
@@ -118,6 +121,7 @@ export class World {
   }
 
   show(message: Message<FrameData>): void {
+    this.#ghost.show(message);
     for (let k = 0; k < Math.min(message.header.views.length, this.#bodies.length); k++) {
       this.#bodies[k].show(message, k);
       this.#shadows[k].stale = true;
@@ -146,6 +150,7 @@ export class World {
     const look = LOOKS[theme];
     this.#light.dress(look, this.#up, this.#key);
     this.#backdrop.dress(look);
+    this.#ghost.dress(theme);
     this.#backdrop.mesh.visible = level.backdrop;
     for (const shadow of this.#shadows) {
       shadow.ground.dress(look);

@@ -138,6 +138,18 @@ class Backdrop:
 
 
 @dataclass(frozen=True, eq=False)
+class GhostFrame:
+    """The ghost in a frame that is shown: (n, 3) positions (m), and how far the live body is from them."""
+
+    frame: int
+    frames: int
+    seconds: float
+    positions: np.ndarray
+    rms: float
+    largest: float
+
+
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """A frame: the views, and what made them. `ms`: of all steps and of the changes that came before them."""
 
@@ -149,6 +161,7 @@ class Snapshot:
     orders: dict[str, int]
     views: tuple[SimulationView, ...]
     ms: float
+    ghost: GhostFrame | None = None
 
 
 def still(settings: Settings) -> Settings:

@@ -90,6 +90,19 @@ class ViewData:
 
 
 @dataclass(frozen=True)
+class GhostView:
+    """The ghost in a frame: array "ghost" has its positions, low + scale * value; distances of the live body (m)."""
+
+    frame: int
+    frames: int
+    seconds: float
+    rms: float
+    largest: float
+    low: list[float]
+    scale: list[float]
+
+
+@dataclass(frozen=True)
 class FrameData:
     """A frame.
 
@@ -106,4 +119,5 @@ class FrameData:
     colour_by: ColourBy
     orders: dict[str, int]  # the last order of each client that this frame obeys
     views: list[ViewData]
+    ghost: GhostView | None  # beside the first of them, which then shows the live motion again
     arrays: dict[str, ArraySpec]

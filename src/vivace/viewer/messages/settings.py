@@ -24,6 +24,7 @@ Index = Annotated[int, Meta(ge=0, lt=2**31)]
 ColourBy = Literal["plain", "strain", "velocity", "graph", "contact", "residual", "conversion"]
 PinRule = Literal["top", "corners", "none", "scene"]
 BodyKind = Literal["soft", "rigid"]
+GhostPhase = Literal["off", "watching", "computing", "showing"]
 
 # Each setting with its range; the page's sliders have the same.
 BudgetMs = Annotated[float, Meta(ge=1, le=33)]
