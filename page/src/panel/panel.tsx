@@ -23,6 +23,7 @@ import { Handle, isSheet, open, startSheet, toggle } from "./sheet";
 import { listen } from "./shortcuts";
 import { startTheme, toggleTheme } from "./theme";
 import { Transport } from "./transport";
+import { startView, ViewSection } from "./view";
 import { WorldSection } from "./world";
 
 function Masthead() {
@@ -63,6 +64,7 @@ function Controls() {
           {!rigid.value && <GhostSection />}
           <PlotSection />
           {!rigid.value && <ColouringSection />}
+          <ViewSection />
           <WorldSection />
           <HandSection />
           <EditingSection />
@@ -89,6 +91,7 @@ function Panel() {
 /** Fill #panel and #overlay, and listen to the keyboard. */
 export function mountPanel(): void {
   startTheme();
+  startView();
   startSheet();
   startThrottle();
   startHistory();
