@@ -4,9 +4,9 @@ export type BodyKind = "soft" | "rigid";
 
 export const BODY_KIND: readonly BodyKind[] = ["soft", "rigid"];
 
-export type ColourBy = "plain" | "strain" | "graph" | "contact" | "residual" | "conversion";
+export type ColourBy = "plain" | "strain" | "velocity" | "graph" | "contact" | "residual" | "conversion";
 
-export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "graph", "contact", "residual", "conversion"];
+export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "velocity", "graph", "contact", "residual", "conversion"];
 
 export type GhostPhase = "off" | "watching" | "computing" | "showing";
 

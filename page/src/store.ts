@@ -40,6 +40,8 @@ export const stageActions = {
   still: (): void => {},
   /** Back to the scene's own view. */
   home: (): void => {},
+  /** See all of the bodies, from where one looks now. */
+  fit: (): void => {},
   /** What a pointer held has slipped out of the hand. */
   slipped: (_pointer: number): void => {},
   /** From somewhere else. */

@@ -6,6 +6,7 @@ import { THIN, count, fixed, percent } from "./format";
 import { rigid, settings } from "./settings";
 import { GhostLine } from "./ghost";
 import { Cross } from "./icons";
+import { Hints, Measuring } from "./measuring";
 import { ProgressLine } from "./progress";
 import { slowFrame } from "./throttle";
 
@@ -173,8 +174,10 @@ export function Overlay() {
   return (
     <>
       <Labels />
+      <Measuring />
       <LinkState />
       <div class="foot">
+        <Hints />
         <Notices />
         <HandWords />
         <SlowMotion />

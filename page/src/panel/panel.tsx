@@ -23,6 +23,7 @@ import { startTheme, toggleTheme } from "./theme";
 import { Transport } from "./transport";
 import { GalleryDialog } from "./gallery/gallery";
 import { startGallery } from "./gallery/open";
+import { startView, ViewSection } from "./view";
 
 function Masthead() {
   const dark = theme.value === "dark";
@@ -61,6 +62,7 @@ function Controls() {
           <HandSection />
           <EditingSection />
           {has("colour_by") && <ColouringSection />}
+          <ViewSection />
           <RecordingSection />
           <SolverSection />
         </fieldset>
@@ -86,6 +88,7 @@ function Panel() {
 /** Fill #panel and #overlay, and listen to the keyboard. */
 export function mountPanel(): void {
   startTheme();
+  startView();
   startSheet();
   startThrottle();
   startHistory();

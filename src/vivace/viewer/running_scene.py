@@ -116,7 +116,8 @@ class RunningScene(Running[Simulation]):
     def _view(self, k: int, sim: Simulation, report: Report) -> SimulationView:
         labels = None if sim.colouring is None else sim.colouring.colours
         name, held = self.names[k], self.pointers.vertices
-        return SimulationView(report, name, sim.solver.used, sim.frames, sim.budget.ms, labels, held)
+        made = sim.solver.used, sim.frames, sim.budget.ms
+        return SimulationView(report, name, *made, labels, held, velocities=sim.velocities)
 
     def resume(self, positions: np.ndarray, velocities: np.ndarray) -> None:
         """Let all simulations go on from other positions and velocities; nothing is held."""
@@ -274,7 +275,7 @@ class RunningScene(Running[Simulation]):
         """Those that have something to show for this model and solver."""
         model, solver = self.sims[0].model, self.sims[0].solver
         there: dict[ColourBy, bool] = {
-            **dict.fromkeys(("plain", "strain", "residual"), True),
+            **dict.fromkeys(("plain", "strain", "velocity", "residual"), True),
             "contact": model.collisions is not None,
             "graph": solver.colouring is not None,
             "conversion": any(isinstance(term, Hyperelastic) for term in model.terms),

@@ -33,7 +33,9 @@ class SceneData:
 
     Arrays: triangles (uint32, 3 a triangle), edges (uint32, 2 an edge; where there are no triangles), pinned (uint32),
     colours (uint8, 3 a vertex, sRGB; empty for one body), immovable (uint32: vertices of rigid bodies that nobody can
-    grab), scenery_vertices (float32) and scenery_triangles (uint32).
+    grab), cloth (float32, 4 a soft vertex: two coordinates in the cloth in m, distance from its boundary in m, 1 where
+    it is woven; empty for what is no cloth), tets (uint32, 4 a tetrahedron), scenery_vertices (float32) and
+    scenery_triangles (uint32).
     """
 
     type: ClassVar[str] = "scene"
@@ -104,8 +106,8 @@ class GhostView:
 class FrameData:
     """A frame.
 
-    Arrays, for view k: positions{k} (uint16 or float32, 3 a vertex), values{k} (uint8 a vertex: strain, contact or
-    residual between `values`, or the number of its colour modulo 256; empty for plain).
+    Arrays, for view k: positions{k} (uint16 or float32, 3 a vertex), values{k} (uint8 a vertex: strain, velocity,
+    contact or residual between `values`, or the number of its colour modulo 256; empty for plain).
     """
 
     type: ClassVar[str] = "frame"
