@@ -4,9 +4,17 @@ export type BodyKind = "soft" | "rigid";
 
 export const BODY_KIND: readonly BodyKind[] = ["soft", "rigid"];
 
-export type ColourBy = "plain" | "strain" | "graph" | "contact" | "residual" | "conversion";
+export type ColourBy = "plain" | "strain" | "velocity" | "graph" | "contact" | "residual" | "conversion";
 
-export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "graph", "contact", "residual", "conversion"];
+export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "velocity", "graph", "contact", "residual", "conversion"];
+
+export type GhostPhase = "off" | "watching" | "computing" | "showing";
+
+export const GHOST_PHASE: readonly GhostPhase[] = ["off", "watching", "computing", "showing"];
+
+export type MeshKind = "jelly" | "shell" | "cloth";
+
+export const MESH_KIND: readonly MeshKind[] = ["jelly", "shell", "cloth"];
 
 export type PinRule = "top" | "corners" | "none" | "scene";
 
@@ -38,7 +46,19 @@ export interface FrameData {
   colour_by: ColourBy;
   orders: Record<string, number>;
   views: ViewData[];
+  ghost: GhostView | null;
   arrays: Record<string, ArraySpec>;
+}
+
+/** The ghost in a frame: array "ghost" has its positions, low + scale * value; distances of the live body (m). */
+export interface GhostView {
+  frame: number;
+  frames: number;
+  seconds: number;
+  rms: number;
+  largest: number;
+  low: number[];
+  scale: number[];
 }
 
 /** What stays the same from frame to frame. */
@@ -93,6 +113,8 @@ export interface Change {
   relaxation?: number | null;
   budget_ms?: number | null;
   iterations?: number | null;
+  fabric?: string | null;
+  self_contact?: boolean | null;
   stiffness?: number | null;
   time_step?: number | null;
   gravity?: number | null;
@@ -172,6 +194,13 @@ export interface Release {
   order: number;
 }
 
+/** Make the scene anew with the settings as they are: finer or coarser, or one's own mesh as something else. */
+export interface Remake {
+  type: "remake";
+  resolution?: number | null;
+  kind?: MeshKind | null;
+}
+
 /** Show a frame of the recording instead of the simulation; none: the simulation again. */
 export interface Replay {
   type: "replay";
@@ -201,6 +230,12 @@ export interface Save {
   target?: number[] | null;
 }
 
+/** Compute how the body would move from now on if every step were converged, and show it beside what it did. */
+export interface SetGhost {
+  type: "set_ghost";
+  on: boolean;
+}
+
 /** Begin a recording, or end it. */
 export interface SetRecording {
   type: "set_recording";
@@ -214,6 +249,8 @@ export interface Settings {
   relaxation: number | null;
   budget_ms: number;
   iterations: number | null;
+  fabric: string;
+  self_contact: boolean;
   stiffness: number;
   time_step: number;
   gravity: number;
@@ -232,10 +269,32 @@ export interface Download {
   name: string;
 }
 
+/** A fabric that the page offers: kg/m², N/m, N m, 1/s and m. */
+export interface FabricChoice {
+  name: string;
+  summary: string;
+  density: number;
+  stretch: number;
+  bend: number;
+  friction: number;
+  damping: number;
+  thickness: number;
+}
+
 /** A format of files that can be made. */
 export interface FormatChoice {
   name: string;
   title: string;
+}
+
+/** How far the ghost is. */
+export interface GhostState {
+  type: "ghost";
+  phase: GhostPhase;
+  text: string;
+  done: number;
+  total: number;
+  distances: number[][];
 }
 
 /** The first message. `client`: this page's key in `FrameData.orders`. */
@@ -246,6 +305,9 @@ export interface Hello {
   solvers: SolverChoice[];
   contact_solvers: SolverChoice[];
   scenes: SceneChoice[];
+  fabrics: FabricChoice[];
+  gallery: boolean;
+  uploads: string[];
   recording_formats: FormatChoice[];
   pose_formats: FormatChoice[];
 }
@@ -302,6 +364,12 @@ export interface State {
   scene: string;
   bodies: BodyKind;
   settings: Settings;
+  controls: string[];
+  solvers: string[];
+  colourings: ColourBy[];
+  resolution: number[];
+  kind: MeshKind | "";
+  kinds: MeshKind[];
   busy: string;
   recording: boolean;
   recorded_frames: number;
@@ -312,9 +380,9 @@ export interface State {
   replay: number | null;
 }
 
-export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Cancel | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
+export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | SetRecording | Save | Cancel | SetGhost | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
 
-export type ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download;
+export type ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download | GhostState;
 
 /** The smallest and the largest value of each setting. */
 export const RANGES = {

@@ -12,17 +12,18 @@ import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
 import { Overlay } from "./overlay";
 import { startThrottle } from "./throttle";
-import { PlotSection } from "./plots/section";
 import { startHistory } from "./plots/history";
-import { ReadoutSection } from "./readouts";
 import { RecordingSection } from "./recording";
-import { SimulationSection } from "./scene";
-import { live, rigid } from "./settings";
+import { SceneSection } from "./scene";
+import { has, live } from "./settings";
 import { Handle, isSheet, open, startSheet, toggle } from "./sheet";
 import { listen } from "./shortcuts";
+import { SolverSection } from "./solver";
 import { startTheme, toggleTheme } from "./theme";
 import { Transport } from "./transport";
-import { WorldSection } from "./world";
+import { GalleryDialog } from "./gallery/gallery";
+import { startGallery } from "./gallery/open";
+import { startView, ViewSection } from "./view";
 
 function Masthead() {
   const dark = theme.value === "dark";
@@ -57,14 +58,13 @@ function Controls() {
       {isSheet.value && <Masthead />}
       {ready ? (
         <fieldset class="bare" disabled={!live.value}>
-          <SimulationSection />
-          <ReadoutSection />
-          <PlotSection />
-          {!rigid.value && <ColouringSection />}
-          <WorldSection />
+          <SceneSection />
           <HandSection />
           <EditingSection />
+          {has("colour_by") && <ColouringSection />}
+          <ViewSection />
           <RecordingSection />
+          <SolverSection />
         </fieldset>
       ) : (
         <p class="waiting hint">Controls appear as soon as there is a simulation.</p>
@@ -80,6 +80,7 @@ function Panel() {
       <Transport />
       <Controls />
       <Help />
+      <GalleryDialog />
     </>
   );
 }
@@ -87,9 +88,11 @@ function Panel() {
 /** Fill #panel and #overlay, and listen to the keyboard. */
 export function mountPanel(): void {
   startTheme();
+  startView();
   startSheet();
   startThrottle();
   startHistory();
+  startGallery();
   listen();
   render(<Overlay />, document.getElementById("overlay")!);
   render(<Panel />, document.getElementById("panel")!);

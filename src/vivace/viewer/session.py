@@ -31,7 +31,8 @@ from ..scenes import RigidScene, Scene
 from . import messages as m
 from .actions import ACTIONS, Action
 from .background_worker import BackgroundWorker
-from .choices import Target
+from .choices import Target, resolution_of
+from .ghost import Ghost
 from .history import History
 from .priority import Preference
 from .recordings import Recording
@@ -45,6 +46,8 @@ T = TypeVar("T")
 SWITCH_S = 0.0005  # how long another Python thread may keep the interpreter while the physics thread wants it
 LATE = 3  # steps that may be made up for before time is let go
 SOON = 60  # steps: a solver that loses the simulation again so soon is replaced
+HEAVY = (m.Pin, m.PinBy, m.Cut, m.History, m.Replay, m.Restore)  # may take longer than a frame
+MOST_HEAVY = 200  # of them that wait: the pins of a box in 100,000 vertices
 TOLD = 10  # recorded frames between two messages about their number
 SLIPPED = "It slipped out of your hand, which pulls with at most {:g} N, before it would have torn."
 FIRST_STEP = "getting ready; the first time, kernels are compiled"
@@ -57,6 +60,7 @@ class Session:
         target: where the scene comes from.
         scene: the scene itself, where it is there already.
         sim: a simulation to show as it is, instead of a new one of the scene.
+        gallery: whether nobody chose the scene, so that pages begin with a choice.
     """
 
     def __init__(
@@ -69,8 +73,11 @@ class Session:
         budget_ms: float | None = None,
         threads: int | None = None,
         seed: int = 0,
+        gallery: bool = False,
     ):
-        self.target = target
+        self.target = self.current = target
+        self.gallery = gallery
+        self.uploaded: Target | None = None  # the mesh that somebody sent last
         self.making: dict[str, Any] = {"threads": threads, "seed": seed}
         self.given = sim  # somebody's own simulation
         scene = target.load() if scene is None else scene
@@ -84,12 +91,14 @@ class Session:
         self.send: Callable[[m.ToPage, str | None], None] = lambda message, client: None  # to a client; None: to all
         self.recording = Recording()
         self.history = History()
+        self.ghost = Ghost(self)
         self.replay: int | None = None  # the frame of the recording that is shown instead of the simulation
         self._shown: tuple[tuple[SimulationView, ...], float] | None = None  # of the last step
         self.watchers = 0  # clients; without any the simulation waits
         self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._background = BackgroundWorker(self._commands.put, self.changed)
         self._orders: dict[str, int] = {}
+        self._room = threading.BoundedSemaphore(MOST_HEAVY)
         self._published = 0
         self.single_steps = 0  # to be made although it is paused
         self._speed, self._last_ns, self._lost_at = 1.0, time.perf_counter_ns(), -SOON
@@ -114,13 +123,20 @@ class Session:
             self._thread.join(timeout=10)
             sys.setswitchinterval(self._switch)
         self._background.stop()
+        self.ghost.end()
         self.running_scene.pointers.release_all(self.sims)
 
     def tell(self, client: str, message: m.FromPage) -> None:
         """Something that a client says; it is done before the next step."""
         action = ACTIONS.get(type(message))
-        if action is not None:
+        if action is None:
+            return
+        if not isinstance(message, HEAVY):
             self._commands.put(lambda: self._obey(client, action, message))
+        elif self._room.acquire(blocking=False):
+            self._commands.put(lambda: self._obey_heavy(client, action, message))
+        else:
+            self.send(m.Notice("error", "too many changes at once; some were left out"), client)
 
     def leave(self, client: str) -> None:
         """A client has gone; what it held falls."""
@@ -169,8 +185,11 @@ class Session:
         recording, running = self.recording, self.running_scene
         busy = self._background.busy or (FIRST_STEP if self.newest is None else "")
         recorded = recording.active, recording.frames, recording.seconds
+        resolution = resolution_of(self.current, "fabric" in running.controls)
+        kinds = self.scene.settings.get("kind", ""), self.scene.settings.get("kinds", [])
+        fits = running.controls, running.offered, running.colourings, resolution, *kinds
         pins, undo, redo = running.pins, self.history.undo_label, self.history.redo_label
-        said = self.scene.name, running.bodies, self.settings, busy, *recorded
+        said = self.scene.name, running.bodies, self.settings, *fits, busy, *recorded
         return m.State(*said, pins, undo, redo, self.replay)
 
     # --- the thread -----------------------------------------------------------------------------------------------
@@ -220,6 +239,10 @@ class Session:
         except VivaceError as error:
             self.send(m.Notice("error", str(error)), client)
 
+    def _obey_heavy(self, client: str, action: Action, message: m.FromPage) -> None:
+        self._room.release()
+        self._obey(client, action, message)
+
     def _advance(self) -> None:
         """A step, and the snapshot of it."""
         begin = time.perf_counter_ns()
@@ -235,7 +258,8 @@ class Session:
         if self.recording.active:
             self._record_frame(views[0])
         self._shown = views, (now - begin + self._spent_ns) / 1e6
-        self._publish(*self._shown)
+        shown, ghost = self.ghost.follow(views)
+        self._publish(shown, self._shown[1], **ghost)
         for client, pointer in self.running_scene.slipped:
             self.send(m.Slipped(pointer, SLIPPED.format(self.settings.hand_force)), client)
         self._spent_ns = 0
@@ -327,9 +351,9 @@ class Session:
             what()
             self.changed()
 
-    def begin(self, scene: Scene | RigidScene, sim: Any) -> None:
+    def begin(self, scene: Scene | RigidScene, sim: Any, target: Target) -> None:
         """Go on with another scene; what is held falls."""
-        old = self.running_scene
+        old, self.current = self.running_scene, target
         old.pointers.release_all(old.sims)
         self.recording.end()
         self.history.clear()
@@ -338,7 +362,7 @@ class Session:
         self.running_scene = run_scene(scene, sim, number, before=old.settings, budget_ms=budget)
         self.changed()
 
-    def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str) -> None:
+    def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str | None) -> None:
         """Let the background worker make something; what `work` returns is done in the physics thread."""
 
         def failed(error: Exception) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from .. import messages as m
 from ..choices import Target
+from ..ghost import Ghost
 from ..history import History
 from ..recordings import Recording
 from ..running import Running
@@ -18,21 +19,27 @@ class Session(Protocol):
     Attributes:
         own: the name of the scene that it was started with.
         target: where that comes from.
+        current: where the scene that runs comes from.
+        uploaded: a mesh that somebody sent, if anybody did.
         given: somebody's own simulation, if it was started with one.
         making: how simulations are made: threads, seed.
         single_steps: to be made although it is paused.
         history: of what was changed.
+        ghost: of the converged motion.
         replay: the frame of the recording that is shown instead of the simulation.
     """
 
     own: str
     target: Target
+    current: Target
+    uploaded: Target | None
     given: Any
     making: dict[str, Any]
     running_scene: Running[Any]
     recording: Recording
     single_steps: int
     history: History
+    ghost: Ghost
     replay: int | None
     send: Callable[[m.ToPage, str | None], None]
 
@@ -54,10 +61,10 @@ class Session(Protocol):
     def if_still(self, running: Running[Any], what: Callable[[], None]) -> None:
         """Do something to a running scene that may have been replaced meanwhile."""
 
-    def begin(self, scene: Any, sim: Any) -> None:
+    def begin(self, scene: Any, sim: Any, target: Target) -> None:
         """Go on with another scene."""
 
-    def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str) -> None:
+    def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str | None) -> None:
         """Let the background worker make something; what `work` returns is done in the physics thread."""
 
     def publish_again(self) -> None:

@@ -4,14 +4,14 @@ The page's types (page/src/messages.ts) are made from these by `python -m vivace
 the two together. Text messages are JSON objects whose "type" is the class's own word. The two binary ones, `SceneData`
 and `FrameData`, are a header with arrays behind it, see `packing`.
 
-    page ──► server    grab drag release   change run load_scene set_recording save cancel   drawn
+    page ──► server    grab drag release   change run load_scene remake set_recording save cancel   drawn
                        pin pin_by cut history replay restore
     server ──► page    hello state starting notice slipped progress download   SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
 """
 
-from .binary import ArraySpec, CameraView, FrameData, SceneData, ViewData
+from .binary import ArraySpec, CameraView, FrameData, GhostView, SceneData, ViewData
 from .coding import decode, encode, plain
 from .from_page import (
     FROM_PAGE,
@@ -28,10 +28,12 @@ from .from_page import (
     Pin,
     PinBy,
     Release,
+    Remake,
     Replay,
     Restore,
     Run,
     Save,
+    SetGhost,
     SetRecording,
 )
 from .settings import (
@@ -39,17 +41,20 @@ from .settings import (
     BodyKind,
     BudgetMs,
     ColourBy,
+    GhostPhase,
     GrabRadius,
     Gravity,
     HandForce,
     Heading,
     Index,
     Iterations,
+    MeshKind,
     Name,
     Order,
     PinRule,
     Pointer,
     Relaxation,
+    Resolution,
     Settings,
     Stiffness,
     Stroke,
@@ -61,7 +66,9 @@ from .settings import (
 )
 from .to_page import (
     Download,
+    FabricChoice,
     FormatChoice,
+    GhostState,
     Hello,
     Notice,
     Progress,
@@ -88,9 +95,13 @@ __all__ = [
     "Download",
     "Drag",
     "Drawn",
+    "FabricChoice",
     "FormatChoice",
     "FrameData",
     "FromPage",
+    "GhostPhase",
+    "GhostState",
+    "GhostView",
     "Grab",
     "GrabRadius",
     "Gravity",
@@ -101,6 +112,7 @@ __all__ = [
     "Index",
     "Iterations",
     "LoadScene",
+    "MeshKind",
     "Name",
     "Notice",
     "Order",
@@ -111,12 +123,15 @@ __all__ = [
     "Progress",
     "Relaxation",
     "Release",
+    "Remake",
     "Replay",
+    "Resolution",
     "Restore",
     "Run",
     "Save",
     "SceneChoice",
     "SceneData",
+    "SetGhost",
     "SetRecording",
     "Settings",
     "Slipped",
