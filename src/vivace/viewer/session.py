@@ -32,6 +32,7 @@ from . import messages as m
 from .actions import ACTIONS, Action
 from .background_worker import BackgroundWorker
 from .choices import Target
+from .ghost import Ghost
 from .history import History
 from .priority import Preference
 from .recordings import Recording
@@ -86,6 +87,7 @@ class Session:
         self.send: Callable[[m.ToPage, str | None], None] = lambda message, client: None  # to a client; None: to all
         self.recording = Recording()
         self.history = History()
+        self.ghost = Ghost(self)
         self.replay: int | None = None  # the frame of the recording that is shown instead of the simulation
         self._shown: tuple[tuple[SimulationView, ...], float] | None = None  # of the last step
         self.watchers = 0  # clients; without any the simulation waits
@@ -117,6 +119,7 @@ class Session:
             self._thread.join(timeout=10)
             sys.setswitchinterval(self._switch)
         self._background.stop()
+        self.ghost.end()
         self.running_scene.pointers.release_all(self.sims)
 
     def tell(self, client: str, message: m.FromPage) -> None:
@@ -248,7 +251,8 @@ class Session:
         if self.recording.active:
             self._record_frame(views[0])
         self._shown = views, (now - begin + self._spent_ns) / 1e6
-        self._publish(*self._shown)
+        shown, ghost = self.ghost.follow(views)
+        self._publish(shown, self._shown[1], **ghost)
         for client, pointer in self.running_scene.slipped:
             self.send(m.Slipped(pointer, SLIPPED.format(self.settings.hand_force)), client)
         self._spent_ns = 0

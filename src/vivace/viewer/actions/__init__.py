@@ -6,7 +6,7 @@
 They run in the physics thread between two steps; a VivaceError that they raise is told to the client.
 """
 
-from . import changing, editing, loading, pulling, recording, replaying, restoring
+from . import changing, editing, haunting, loading, pulling, recording, replaying, restoring
 from .base import ACTIONS, Action, action
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "action",
     "changing",
     "editing",
+    "haunting",
     "loading",
     "pulling",
     "recording",
