@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, Literal, get_args, get_type_hints
 
 from .settings import (
+    AddedShape,
     BudgetMs,
     ColourBy,
     Corners,
@@ -106,6 +107,14 @@ class LoadScene:
 
 
 @dataclass(frozen=True)
+class AddBody:
+    """Throw a rigid body into a scene of soft ones; it goes when the scene starts again."""
+
+    type: ClassVar[str] = "add_body"
+    shape: AddedShape
+
+
+@dataclass(frozen=True)
 class SetRecording:
     """Begin a recording, or end it."""
 
@@ -201,7 +210,7 @@ class Drawn:
 
 
 Editing = Pin | PinBy | Cut | History | Replay | Restore
-FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Cancel | Editing | Drawn
+FromPage = Grab | Drag | Release | Change | Run | LoadScene | AddBody | SetRecording | Save | Cancel | Editing | Drawn
 
 RANGES: dict[str, tuple[float, float]] = {
     item.name: (meta.ge, meta.le)
