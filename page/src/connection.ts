@@ -3,7 +3,7 @@
 import type { Download, FrameData, FromPage, SceneData, ToPage } from "./messages";
 import { isScene, unpack, type Message } from "./packing";
 import { key as token } from "./restoring";
-import { connectionActions, hello, link, notify, progress, refusal, sendWith, stageActions, starting, state } from "./store";
+import { connectionActions, ghost, hello, link, notify, progress, refusal, sendWith, stageActions, starting, state } from "./store";
 
 const FIRST_DELAY = 500; // ms before the first new try; each later one waits twice as long
 const LONGEST_DELAY = 5000;
@@ -37,11 +37,15 @@ function download(file: Download): void {
 
 function hear(message: ToPage): void {
   switch (message.type) {
+    case "ghost":
+      ghost.value = message;
+      break;
     case "starting":
       starting.value = message;
       break;
     case "hello":
       starting.value = null;
+      ghost.value = null;
       hello.value = message;
       break;
     case "state":

@@ -8,9 +8,13 @@ export type BodyKind = "soft" | "rigid";
 
 export const BODY_KIND: readonly BodyKind[] = ["soft", "rigid"];
 
-export type ColourBy = "plain" | "strain" | "graph" | "contact" | "residual" | "conversion";
+export type ColourBy = "plain" | "strain" | "velocity" | "graph" | "contact" | "residual" | "conversion";
 
-export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "graph", "contact", "residual", "conversion"];
+export const COLOUR_BY: readonly ColourBy[] = ["plain", "strain", "velocity", "graph", "contact", "residual", "conversion"];
+
+export type GhostPhase = "off" | "watching" | "computing" | "showing";
+
+export const GHOST_PHASE: readonly GhostPhase[] = ["off", "watching", "computing", "showing"];
 
 export type PinRule = "top" | "corners" | "none" | "scene";
 
@@ -42,7 +46,19 @@ export interface FrameData {
   colour_by: ColourBy;
   orders: Record<string, number>;
   views: ViewData[];
+  ghost: GhostView | null;
   arrays: Record<string, ArraySpec>;
+}
+
+/** The ghost in a frame: array "ghost" has its positions, low + scale * value; distances of the live body (m). */
+export interface GhostView {
+  frame: number;
+  frames: number;
+  seconds: number;
+  rms: number;
+  largest: number;
+  low: number[];
+  scale: number[];
 }
 
 /** What stays the same from frame to frame. */
@@ -211,6 +227,12 @@ export interface Save {
   target?: number[] | null;
 }
 
+/** Compute how the body would move from now on if every step were converged, and show it beside what it did. */
+export interface SetGhost {
+  type: "set_ghost";
+  on: boolean;
+}
+
 /** Begin a recording, or end it. */
 export interface SetRecording {
   type: "set_recording";
@@ -246,6 +268,16 @@ export interface Download {
 export interface FormatChoice {
   name: string;
   title: string;
+}
+
+/** How far the ghost is. */
+export interface GhostState {
+  type: "ghost";
+  phase: GhostPhase;
+  text: string;
+  done: number;
+  total: number;
+  distances: number[][];
 }
 
 /** The first message. `client`: this page's key in `FrameData.orders`. */
@@ -322,9 +354,9 @@ export interface State {
   replay: number | null;
 }
 
-export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | AddBody | SetRecording | Save | Cancel | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
+export type FromPage = Grab | Drag | Release | Run | LoadScene | AddBody | Change | SetRecording | Save | Cancel | SetGhost | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
 
-export type ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download;
+export type ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download | GhostState;
 
 /** The smallest and the largest value of each setting. */
 export const RANGES = {

@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 
-import type { FrameData, FromPage, Hello, Notice, Progress, SceneData, Starting, State } from "./messages";
+import type { FrameData, FromPage, GhostState, Hello, Notice, Progress, SceneData, Starting, State } from "./messages";
 
 export type Link = "connecting" | "open" | "lost" | "refused";
 
@@ -16,6 +16,8 @@ export interface Pace {
 export const link = signal<Link>("connecting");
 /** Why the server does not let us in, and whether it did before. */
 export const refusal = signal<{ why: string; before: boolean }>({ why: "", before: false });
+/** How far the ghost of the converged motion is. */
+export const ghost = signal<GhostState | null>(null);
 /** What is being done before there is a simulation. */
 export const starting = signal<Starting | null>(null);
 export const hello = signal<Hello | null>(null);
@@ -38,6 +40,8 @@ export const stageActions = {
   still: (): void => {},
   /** Back to the scene's own view. */
   home: (): void => {},
+  /** See all of the bodies, from where one looks now. */
+  fit: (): void => {},
   /** What a pointer held has slipped out of the hand. */
   slipped: (_pointer: number): void => {},
   /** From somewhere else. */

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import type { FrameData } from "../src/messages";
 import { slowFrame, slowPace, startThrottle } from "../src/panel/throttle";
-import { PaceMeter, Sharpness } from "../src/stage/pace";
+import { PaceMeter } from "../src/stage/pace";
 import { frame, pace } from "../src/store";
 import { FakeClock } from "./clock";
 
@@ -96,58 +96,10 @@ test("the median is of the last 200 latencies", () => {
   assert.deepEqual(pace.value, { fps: 0, latency: null });
 });
 
-// --- sharpness ------------------------------------------------------------------------------------------------------
-
-/** Pictures that took so long each, until the ratio changes; how many there were, or null if it never did. */
-function until(sharpness: Sharpness, ms: number, most = 5000): number | null {
-  for (let k = 1; k <= most; k++) if (sharpness.measure(ms)) return k;
-  return null;
-}
-
-test("it begins with the screen's own pixels, 2 to one of CSS at most, and 0.7 where the processor draws", () => {
-  assert.equal(new Sharpness(3, false).ratio, 2);
-  assert.equal(new Sharpness(1.5, false).ratio, 1.5);
-  assert.equal(new Sharpness(2, true).ratio, 0.7);
-});
-
-test("slow pictures cost pixels, one step after the other, down to half", () => {
-  const sharpness = new Sharpness(2, false);
-  for (const ratio of [1, 0.75, 0.5]) {
-    // The mean goes to 100 as 100 - 84 (11/12)^k, and is above 50 from k = 6 on; before 25 pictures nothing is judged.
-    assert.equal(until(sharpness, 100), 25);
-    assert.equal(sharpness.ratio, ratio);
-  }
-  assert.equal(until(sharpness, 100), null);
-});
-
-test("pictures of 50 ms or less cost nothing", () => {
-  assert.equal(until(new Sharpness(2, false), 50), null);
-});
-
-test("one long picture is no reason: it counts as 250 ms at most", () => {
-  const sharpness = new Sharpness(2, false);
-  assert.equal(until(sharpness, 16, 30), null);
-  assert(!sharpness.measure(60_000)); // a mean of 16 + 234/12 = 35.5
-  assert.equal(until(sharpness, 16, 300), null);
-});
-
-test("more pixels come back after 400 quick pictures, twice, and then no more", () => {
-  const sharpness = new Sharpness(2, false);
-  for (let round = 0; round < 2; round++) {
-    assert.equal(until(sharpness, 100), 25);
-    // The mean starts at 16 and falls as 8 + 8 (11/12)^k: below 14 from k = 4 on, so that the 401st of them is k = 404.
-    assert.equal(until(sharpness, 8), 404);
-    assert.equal(sharpness.ratio, 2);
-  }
-  assert.equal(until(sharpness, 100), 25);
-  assert.equal(until(sharpness, 8), null);
-  assert.equal(sharpness.ratio, 1);
-});
-
 // --- what people read -----------------------------------------------------------------------------------------------
 
 function header(number: number, scene = 1, views = 1): FrameData {
-  const none = { type: "frame", time: 0, speed: 1, slow: "", colour_by: "plain", orders: {}, arrays: {} } as const;
+  const none = { type: "frame", time: 0, speed: 1, slow: "", colour_by: "plain", orders: {}, ghost: null, arrays: {} } as const;
   return { ...none, frame: number, scene, views: Array.from({ length: views }, () => ({}) as FrameData["views"][0]) };
 }
 

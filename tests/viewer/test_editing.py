@@ -254,6 +254,18 @@ def test_both_halves_of_a_split_view_are_cut(told):
     told.frames(3)
 
 
+def test_changes_that_wait_are_bounded(told, monkeypatch):
+    told.frames(1)
+    held = []
+    told.session.call(lambda: until(lambda: held, "the test"))  # the thread is busy
+    for k in range(400):
+        told.tell(m.Pin([k % 144], True, 1, k + 1))
+    assert any("too many changes at once" in text for text in told.notices())
+    held.append(True)
+    told.settle()
+    assert told.session.state.undo == "pin"
+
+
 # --- undo and redo ---------------------------------------------------------------------------------------------------
 
 

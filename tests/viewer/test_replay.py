@@ -81,6 +81,20 @@ def test_what_is_refused(told):
     assert "stop the recording first" in told.notices()[-1]
 
 
+def test_playing_and_recording_go_on_with_the_simulation(told):
+    record(told)
+    told.change(paused=True)
+    replay(told, 1)
+    told.change(paused=False)
+    assert told.session.replay is None
+    told.frames(2)
+    replay(told, 1)
+    told.tell(m.SetRecording(True))
+    told.settle()
+    assert told.session.replay is None
+    assert told.session.recording.active
+
+
 def test_nobody_pulls_at_the_past(told):
     record(told)
     replay(told, 1)

@@ -12,6 +12,7 @@ import { change, rigid, settings, solvers } from "./settings";
 export const COLOUR_NAMES: Record<ColourBy, string> = {
   plain: "Plain",
   strain: "Strain",
+  velocity: "Velocity",
   graph: "Graph",
   contact: "Contact",
   residual: "Residual",
@@ -42,6 +43,10 @@ export function reset(): void {
 
 export function home(): void {
   stageActions.home();
+}
+
+export function fit(): void {
+  stageActions.fit();
 }
 
 export function still(): void {

@@ -89,6 +89,13 @@ function Legend() {
           <p class="hint">The largest change of length among the edges at a vertex.</p>
         </>
       );
+    case "velocity":
+      return (
+        <>
+          <Ramp />
+          <p class="hint">How fast a vertex moves.</p>
+        </>
+      );
     case "conversion":
       return <Conversion />;
     case "residual":

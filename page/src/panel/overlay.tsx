@@ -4,7 +4,9 @@ import { viewports } from "../stage/layout";
 import { connectionActions, dismiss, handSays, link, notices, refusal, starting, state, type Link } from "../store";
 import { THIN, count, fixed, percent } from "./format";
 import { rigid, settings } from "./settings";
+import { GhostLine } from "./ghost";
 import { Cross } from "./icons";
+import { Hints, Measuring } from "./measuring";
 import { ProgressLine } from "./progress";
 import { slowFrame } from "./throttle";
 
@@ -132,7 +134,7 @@ function Preparing() {
       <p class="link-title">{failed ? "Vivace cannot start" : "Getting ready…"}</p>
       <p class={failed ? "failed" : undefined}>{`${what.charAt(0).toUpperCase()}${what.slice(1)}`}</p>
       {!failed && (
-        <div class="progress" data-unknown={done == null || total == null}>
+        <div class="starting-bar" data-unknown={done == null || total == null}>
           <i style={done != null && total != null ? { width: `${Math.min(100, (100 * done) / total)}%` } : undefined} />
         </div>
       )}
@@ -172,11 +174,14 @@ export function Overlay() {
   return (
     <>
       <Labels />
+      <Measuring />
       <LinkState />
       <div class="foot">
+        <Hints />
         <Notices />
         <HandWords />
         <SlowMotion />
+        <GhostLine />
         <ProgressLine />
         <Busy />
       </div>

@@ -7,6 +7,7 @@ import { hello, state, theme } from "../store";
 import { ColouringSection } from "./colouring";
 import { EditingSection } from "./editing";
 import { helpOpen } from "./actions";
+import { GhostSection } from "./ghost";
 import { HandSection } from "./hand";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
@@ -22,6 +23,7 @@ import { Handle, isSheet, open, startSheet, toggle } from "./sheet";
 import { listen } from "./shortcuts";
 import { startTheme, toggleTheme } from "./theme";
 import { Transport } from "./transport";
+import { startView, ViewSection } from "./view";
 import { WorldSection } from "./world";
 
 function Masthead() {
@@ -59,8 +61,10 @@ function Controls() {
         <fieldset class="bare" disabled={!live.value}>
           <SimulationSection />
           <ReadoutSection />
+          {!rigid.value && <GhostSection />}
           <PlotSection />
           {!rigid.value && <ColouringSection />}
+          <ViewSection />
           <WorldSection />
           <HandSection />
           <EditingSection />
@@ -87,6 +91,7 @@ function Panel() {
 /** Fill #panel and #overlay, and listen to the keyboard. */
 export function mountPanel(): void {
   startTheme();
+  startView();
   startSheet();
   startThrottle();
   startHistory();

@@ -13,7 +13,7 @@ import { Link, Pose } from "./share";
 /** What one sees, as the browser draws it. */
 function Screen() {
   const now = captured.value;
-  const size = now ? `${fixed(now.seconds, 1)}${THIN}s · ${fixed(now.bytes / 1e6, 1)}${THIN}MB` : "A film of what you see";
+  const size = now ? `${fixed(now.seconds, 1)}${THIN}s · ${fixed(now.bytes / 1e6, 1)}${THIN}MB` : "As you see it";
   if (!kind()) return null;
   return (
     <div class="recording">
@@ -41,7 +41,7 @@ export function RecordingSection() {
         </button>
         <p class="recording-length">{recording || frames > 0 ? length : "Nothing recorded yet"}</p>
       </div>
-      <div class="row">
+      <div class="row wrap">
         <div class="select grow">
           <label for="recording_format" class="visually-hidden">
             Format of the recording

@@ -6,6 +6,7 @@ import * as actions from "./actions";
 import { remember, remembered } from "./remember";
 import { fold } from "./sheet";
 import { toggleTheme } from "./theme";
+import { toggleRuler, toggleWireframe } from "./view";
 
 export interface Shortcut {
   /** As `KeyboardEvent.key` has them. */
@@ -21,6 +22,9 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: [".", "s"], shown: [".", "S"], what: "One step, while paused", run: actions.step },
   { keys: ["r"], shown: ["R"], what: "Start the scene again", run: actions.reset },
   { keys: ["h"], shown: ["H"], what: "The scene’s own view", run: actions.home },
+  { keys: ["f"], shown: ["F"], what: "See all of the bodies", run: actions.fit },
+  { keys: ["e"], shown: ["E"], what: "Edges of the mesh", run: toggleWireframe },
+  { keys: ["m"], shown: ["M"], what: "Measure: a ruler, Escape ends it", run: toggleRuler },
   { keys: ["c"], shown: ["C"], what: "Next colouring", run: actions.nextColouring },
   { keys: ["v"], shown: ["V"], what: "Split view on and off", run: actions.toggleSplit },
   { keys: ["["], shown: ["["], what: "Previous solver", run: () => actions.nextSolver(-1) },
@@ -90,6 +94,6 @@ export const GESTURES: readonly [string, string][] = [
   ["Drag beside it", "Turn the view"],
   ["Right drag, two fingers", "Shift the view"],
   ["Wheel, pinch", "Nearer and farther"],
-  ["Arrows, Page up and down", "The same, when the view has the focus"],
+  ["Arrows, Page up and down", "The same, when the view has the focus; with Shift, arrows shift it"],
   ["Enter, when the view has the focus", "Aim with arrows; Enter takes hold, arrows pull, Enter lets go"],
 ];

@@ -17,6 +17,8 @@ export interface Look {
   body: Color;
   scenery: Color;
   wire: Color;
+  /** Edges of triangles over a surface. */
+  lines: Color;
   pin: Color;
   pointer: Color;
   divider: Color;
@@ -30,15 +32,16 @@ export interface Look {
 
 export const LOOKS: Record<Theme, Look> = {
   light: {
-    above: new Color("#e4e9ef"),
-    below: new Color("#f7f6f3"),
-    floor: new Color("#fbfaf7"),
-    plain: new Color("#eef0f2"),
+    above: new Color("#d3dbe4"),
+    below: new Color("#eeecea"),
+    floor: new Color("#f0eeea"),
+    plain: new Color("#e6e8ea"),
     shade: new Color("#4a4650"),
     shadow: 0.62,
     body: new Color("#3f7fbf"),
-    scenery: new Color("#b9aea2"),
+    scenery: new Color("#b8a591"),
     wire: new Color("#2f6ba8"),
+    lines: new Color("#10233a"),
     pin: new Color("#c2410c"),
     pointer: new Color("#d6336c"),
     divider: new Color("#ffffff"),
@@ -58,6 +61,7 @@ export const LOOKS: Record<Theme, Look> = {
     body: new Color("#4f95d8"),
     scenery: new Color("#7d756d"),
     wire: new Color("#7db8ee"),
+    lines: new Color("#060a10"),
     pin: new Color("#ffa05c"),
     pointer: new Color("#ff6b9d"),
     divider: new Color("#0a0d11"),

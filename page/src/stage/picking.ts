@@ -107,6 +107,18 @@ export class Picker {
     return { vertex, grip: this.#grip(vertex, met.face, met.point, view), point: met.point.clone() };
   }
 
+  /** Where a ray meets the surface first, as a point that stays the same point when the surface moves. */
+  touch(ray: Ray, view: number): { grip: Grip; point: Vector3 } | null {
+    if (!this.#triangles) return null;
+    this.#fit(view, false);
+    const met = this.#tree?.raycastFirst(ray, DoubleSide);
+    if (!met?.face) return null;
+    const corners: Grip["corners"] = [met.face.a, met.face.b, met.face.c];
+    const [a, b, c] = corners.map((corner) => this.#at(corner, view));
+    const weights = Triangle.getBarycoord(met.point, a, b, c, new Vector3());
+    return weights && { grip: { corners, weights: weights.toArray() }, point: met.point.clone() };
+  }
+
   #grip(vertex: number, face: { a: number; b: number; c: number }, point: Vector3, view: number): Grip {
     const corners: Grip["corners"] = [face.a, face.b, face.c];
     const [a, b, c] = corners.map((corner) => this.#at(corner, view));

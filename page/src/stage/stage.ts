@@ -1,24 +1,31 @@
 // The stage: takes scenes and frames, and draws when something has changed, at most once for each picture of the screen.
 
-import { effect } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 import { PerspectiveCamera, Vector3, type WebGLRenderer } from "three";
 
 import type { FrameData, SceneData } from "../messages";
 import type { Message } from "../packing";
 import { frame, hello, notify, scene, send, stageActions, state, theme } from "../store";
 import { Eye } from "./camera";
-import { divide, viewAt, viewports } from "./layout";
+import { divide, viewAt, viewports, type Viewport } from "./layout";
 import { LOOKS } from "./look";
+import { outOfSight } from "./framing";
+import { elements, hasElements, measured, outside, quality, ruler, wireframe } from "./options";
 import { KeyboardHand } from "./keyboard_hand";
-import { PaceMeter, Sharpness } from "./pace";
+import { PaceMeter } from "./pace";
 import { placeOf, rayThrough, type Hit } from "./picking";
 import { Pointers } from "./pointers";
+import { Quality, type Level } from "./quality";
+import { lengthText, Ruler } from "./ruler";
 import { Tools } from "./tools";
-import { World } from "./world";
+import { World, type Wish } from "./world";
 
 const LOOKED_AT = 2000; // vertices of which the nearest to a place is looked for
 const TRIED = 60; // of these, the nearest: rims and what is hidden are missed
 const STILL = 2; // pixels of a still to one of CSS
+
+/** What cloth is made of, by name. */
+const fabric = computed(() => (state.value?.settings as { fabric?: string } | undefined)?.fabric ?? "");
 
 export class Stage {
   readonly pace = new PaceMeter();
@@ -29,8 +36,10 @@ export class Stage {
   readonly #pointers: Pointers;
   readonly #tools: Tools;
   readonly #eye: Eye;
-  readonly #sharpness: Sharpness;
+  readonly #ruler: Ruler;
+  readonly #quality: Quality;
   #pending: Message<FrameData> | null = null;
+  #last: Message<FrameData> | null = null;
   #asked: number | null = null;
   #changed = true;
   #free = true;
@@ -39,8 +48,8 @@ export class Stage {
 
   constructor(canvas: HTMLCanvasElement, renderer: WebGLRenderer, frugal: boolean) {
     this.#canvas = canvas;
-    this.#world = new World(frugal);
-    this.#sharpness = new Sharpness(window.devicePixelRatio, frugal);
+    this.#quality = new Quality(window.devicePixelRatio, frugal, quality.peek());
+    this.#world = new World(this.#wish());
     this.#renderer = renderer;
     renderer.autoClear = false;
     // First the pointers that hold, then the camera: a pointer that holds something must not turn the view as well.
@@ -63,10 +72,19 @@ export class Stage {
       positions: (view) => this.positions(view),
     });
     this.#eye = new Eye(this.camera, canvas, () => this.redraw());
+    this.#ruler = new Ruler(canvas, {
+      touch: (x, y) => {
+        const viewport = viewports.value[viewAt(x, y)];
+        return viewport && this.#shown ? this.#world.touch(rayThrough(x, y, viewport, this.camera), viewAt(x, y)) : null;
+      },
+      redraw: () => this.redraw(),
+    });
+    this.#world.scene.add(this.#ruler.group);
     new ResizeObserver(() => this.#resize()).observe(canvas.parentElement ?? canvas);
     this.#resize();
     effect(() => {
-      this.#world.dress(theme.value, this.#sharpness.ratio);
+      if (quality.value !== this.#quality.choice) this.#quality.choose(quality.value);
+      this.#dress();
       this.redraw();
     });
     hello.subscribe(() => this.pace.forget());
@@ -76,10 +94,8 @@ export class Stage {
     });
     canvas.addEventListener("webglcontextrestored", () => this.redraw());
     stageActions.still = () => this.#still();
-    stageActions.home = () => {
-      this.#eye.home();
-      this.redraw();
-    };
+    stageActions.home = () => this.#eye.home();
+    stageActions.fit = () => this.#eye.fit(this.#world.boxOf(0));
     stageActions.look = (eye, target) => {
       this.#eye.stand(eye, target);
       this.redraw();
@@ -92,6 +108,11 @@ export class Stage {
     return this.#shown;
   }
 
+  /** How much is drawn. */
+  get level(): Level {
+    return this.#quality.level;
+  }
+
   positions(view = 0): Float32Array {
     return this.#world.positions(view);
   }
@@ -102,9 +123,11 @@ export class Stage {
     this.#shown = false;
     this.#tools.load(message);
     // A body that was pinned or cut is the same scene: the person goes on looking from where they are.
-    if (scene.value?.name === message.header.name) this.#eye.renew(message.header.camera);
-    else this.#eye.look(message.header.camera);
+    if (scene.value?.name === message.header.name) this.#eye.renew(message.header.camera, message.header.ground);
+    else this.#eye.look(message.header.camera, message.header.ground);
     scene.value = message.header;
+    hasElements.value = message.arrays.tets?.length > 0;
+    this.#ruler.forget();
   }
 
   frame(message: Message<FrameData>): void {
@@ -135,6 +158,20 @@ export class Stage {
     return [box.left + x + ((place.x + 1) / 2) * width, box.top + y + ((1 - place.y) / 2) * height];
   }
 
+  /** How long a frame takes from its bytes to its pixels: the mean of so many, in ms. */
+  time(draws: number): number {
+    const message = this.#last;
+    const gl = this.#renderer.getContext();
+    const pixel = new Uint8Array(4);
+    const start = performance.now();
+    for (let k = 0; k < draws; k++) {
+      if (message) this.#world.show(message);
+      this.#draw();
+      gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); // waits until all is drawn
+    }
+    return (performance.now() - start) / draws;
+  }
+
   /** A frame that will not be drawn: said all the same, or no other would come. */
   #refuse(): void {
     if (this.#pending) send({ type: "drawn", frame: this.#pending.header.frame });
@@ -142,7 +179,7 @@ export class Stage {
   }
 
   #picture(): void {
-    const waited = this.#asked === null ? 0 : performance.now() - this.#asked;
+    const began = performance.now();
     this.#asked = null;
     this.#eye.update();
     this.#pointers.follow();
@@ -152,22 +189,24 @@ export class Stage {
     if (this.#changed || message) this.#draw();
     this.#changed = false;
     if (message) {
+      outside.value = outOfSight(this.#world.boxOf(0), this.camera);
       frame.value = message.header;
       this.#free = false;
-      requestAnimationFrame(() => this.#taken(message.header));
+      requestAnimationFrame(() => this.#taken(message.header, began));
     }
-    if (this.#sharpness.measure(waited)) this.#sharpen(this.#sharpness.ratio);
   }
 
   /** The browser has taken the picture and is ready for another; asked for before, frames would be old when shown. */
-  #taken({ frame, orders }: FrameData): void {
+  #taken({ frame, orders }: FrameData, began: number): void {
     this.#free = true;
+    if (this.#quality.measure(performance.now() - began)) this.#dress();
     send({ type: "drawn", frame });
     this.pace.drawn(orders[hello.value?.client ?? ""] ?? -1);
   }
 
   #show(message: Message<FrameData>): void {
     const views = Math.min(Math.max(message.header.views.length, 1), 2);
+    this.#last = message;
     this.#world.show(message);
     if (views !== this.#views) {
       this.#views = views;
@@ -195,8 +234,19 @@ export class Stage {
       renderer.setScissorTest(all.length > 1);
       renderer.setScissor(...place);
       renderer.setViewport(...place);
+      const length = this.#ruler.follow(k, this.positions(k));
       this.#world.draw(renderer, this.camera, k, this.#pointers.all);
+      if (length) this.#say(length, all[k]);
     }
+  }
+
+  /** Where the ruler's line is seen, and how long it is. */
+  #say({ length, middle }: { length: number; middle: Vector3 }, { x, y, width, height }: Viewport): void {
+    const place = middle.project(this.camera);
+    const text = lengthText(length);
+    const at = { x: Math.round(x + ((place.x + 1) / 2) * width), y: Math.round(y + ((1 - place.y) / 2) * height), text };
+    const before = measured.peek();
+    if (before?.x !== at.x || before.y !== at.y || before.text !== text) measured.value = at;
   }
 
   #resize(): void {
@@ -204,13 +254,20 @@ export class Stage {
     if (!width || !height) return;
     this.#renderer.setSize(width, height, true);
     this.#divide();
-    this.#sharpen(this.#sharpness.ratio);
+    this.#dress();
   }
 
-  /** Draw with so many pixels to one of CSS; in the same task, since an emptied canvas would flicker. */
-  #sharpen(ratio: number): void {
-    this.#renderer.setPixelRatio(ratio);
-    this.#world.dress(theme.value, ratio);
+  /** What is to be seen, and how; read in an effect, it is asked for again when any of it changes. */
+  #wish(): Wish {
+    const shown = { wireframe: wireframe.value, elements: elements.value };
+    return { theme: theme.value, level: this.#quality.level, fabric: fabric.value, ...shown };
+  }
+
+  /** Draw as is wished for, in the same task: a canvas of another size is empty, which would flicker. */
+  #dress(wish = this.#wish()): void {
+    this.#renderer.setPixelRatio(wish.level.ratio);
+    this.#world.dress(wish);
+    this.#ruler.dress(LOOKS[wish.theme], wish.level.ratio);
     this.#draw();
   }
 
@@ -225,7 +282,7 @@ export class Stage {
     const view = viewAt(x, y);
     const viewport = viewports.value[view];
     const { picker } = this.#world;
-    if (!picker || !viewport || !this.#shown) return null;
+    if (!picker || !viewport || !this.#shown || ruler.peek()) return null; // a ruler takes hold of nothing
     return picker.pick(rayThrough(x, y, viewport, this.camera), view, this.camera, viewport, hovering);
   }
 
@@ -243,7 +300,8 @@ export class Stage {
   }
 
   #still(): void {
-    this.#sharpen(STILL); // the browser keeps what was drawn only until the task ends
+    const wish = this.#wish();
+    this.#dress({ ...wish, level: { ...wish.level, ratio: STILL } }); // the browser keeps what was drawn only until the task ends
     this.#canvas.toBlob((blob) => {
       if (!blob) return notify("error", "The browser could not make a picture.");
       const time = new Date().toISOString().slice(0, 19).replace(/[:T]/g, "-");
@@ -253,6 +311,6 @@ export class Stage {
       anchor.click();
       window.setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
     }, "image/png");
-    this.#sharpen(this.#sharpness.ratio);
+    this.#dress();
   }
 }

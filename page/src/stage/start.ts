@@ -3,6 +3,7 @@
 import { WebGLRenderer, type PerspectiveCamera } from "three";
 
 import { notify } from "../store";
+import type { Level } from "./quality";
 import { Stage } from "./stage";
 
 /** For tests and for the curious, as `window.vivace`. */
@@ -11,10 +12,13 @@ export interface Probe {
   readonly latencies: number[];
   readonly frames: number;
   readonly ready: boolean;
+  readonly level: Level;
   readonly camera: PerspectiveCamera;
   resetStats(): void;
   project(vertex: number, view?: number): [number, number];
   positions(view?: number): Float32Array;
+  /** Mean ms to draw the frame that is shown, of so many draws. */
+  time(draws: number): number;
 }
 
 declare global {
@@ -73,10 +77,14 @@ export function startStage(): Stage | null {
     get ready() {
       return stage.ready;
     },
+    get level() {
+      return stage.level;
+    },
     camera: stage.camera,
     resetStats: () => stage.pace.reset(),
     project: (vertex, view) => stage.project(vertex, view),
     positions: (view) => stage.positions(view),
+    time: (draws) => stage.time(draws),
   };
   return stage;
 }

@@ -5,7 +5,7 @@ import { BufferAttribute, BufferGeometry, DynamicDrawUsage, Group, LineBasicMate
 import { placeOf } from "./picking";
 import type { HoldingPointer } from "./pointers";
 import type { Look } from "./look";
-import { dotMaterial } from "./materials";
+import { dotMaterial } from "./dots";
 
 const MOST = 10;
 

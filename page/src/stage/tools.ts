@@ -50,7 +50,7 @@ export class Tools {
     for (const end of ["pointerup", "pointercancel"] as const) {
       around_.addEventListener(end, (event) => this.#up(event), first);
     }
-    canvas.addEventListener("keydown", (event) => this.#key(event));
+    around_.addEventListener("keydown", (event) => this.#key(event), first);
     canvas.addEventListener("blur", () => delete canvas.dataset.pointed);
     tool.subscribe((now) => {
       this.#forget();
@@ -100,8 +100,9 @@ export class Tools {
 
   /** Without a pointer: what is in the middle of the view, and along the upright line through it. */
   #key(event: KeyboardEvent): void {
-    if (tool.value === "hand" || event.key !== "Enter" || event.repeat) return;
+    if (tool.value === "hand" || event.target !== this.#canvas || event.key !== "Enter" || event.repeat) return;
     event.preventDefault();
+    event.stopPropagation(); // no hand that aims
     const { x, y, width, height } = viewports.value[0];
     const middle: Place = [x + width / 2, y + height / 2];
     if (tool.value === "pin") this.#pin({ pointer: 0, view: 0, places: [middle] });

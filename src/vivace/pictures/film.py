@@ -81,7 +81,7 @@ def _write_mp4(path: Path, pictures: Pictures, size: Size, fps: float, comment: 
     except (ImportError, RuntimeError):
         raise MissingExtraError("writing an MP4", "pictures") from None
     first = _first(pictures)
-    parameters = ["-crf", "18", "-movflags", "+faststart", "-metadata", f"comment={comment}"]
+    parameters = ["-preset", "veryfast", "-crf", "18", "-movflags", "+faststart", "-metadata", f"comment={comment}"]
     sink = imageio_ffmpeg.write_frames(
         str(path),
         size,

@@ -1,6 +1,7 @@
 """Numbers to colour a body by: one byte a vertex.
 
 - `strain`: the largest |l/l₀ - 1| of the edges at a vertex.
+- `velocity`: the speed of a vertex (m/s).
 - `contact`: 1 for vertices that the collide stage found in contact.
 - `residual`: |∇ε| at a vertex (N): how far the solver stopped from this step's minimum.
 - `graph`: the number of the vertex's colour.
@@ -22,6 +23,7 @@ from .messages import ColourBy
 from .snapshot import SimulationView
 
 LEAST_STRAIN = 0.01  # the range of colours does not shrink below it, or a cloth at rest would show noise
+LEAST_SPEED = 0.05  # m/s, likewise
 DECADES = 4  # residuals are shown on a logarithmic scale that long
 
 
@@ -43,6 +45,10 @@ def values_of(colour_by: ColourBy, view: SimulationView, strain: np.ndarray, ter
     if colour_by == "strain":
         high = max(LEAST_STRAIN, float(np.quantile(strain, 0.99)) if len(strain) else 0.0)
         return Values(_scaled(strain / high), 0.0, 100 * high, "%")
+    if colour_by == "velocity" and view.velocities is not None:
+        speed = np.linalg.norm(view.velocities, axis=1)
+        high = max(LEAST_SPEED, float(np.quantile(speed, 0.99)) if len(speed) else 0.0)
+        return Values(_scaled(speed / high), 0.0, high, "m/s")
     if colour_by == "contact":
         touching = np.zeros(len(view.report.positions), np.uint8)
         touching[view.report.touching] = 255

@@ -8,10 +8,10 @@ import numpy as np
 
 from .body_mesh import BodyReport
 from .colours import values_of
-from .messages import FrameData, ViewData
+from .messages import FrameData, GhostView, ViewData
 from .pace import Pace
 from .packing import pack, quantised
-from .snapshot import SimulationView, Snapshot
+from .snapshot import GhostFrame, SimulationView, Snapshot
 
 MOST_RESIDUALS = 120  # points of a curve; a plot is not wider
 
@@ -29,9 +29,18 @@ def frame_message(snapshot: Snapshot, precision: int, pace: Pace | None = None) 
         snapshot.settings.colour_by,
         snapshot.orders,
         views,
+        _ghost(snapshot.ghost, arrays),
         arrays={},
     )
     return pack(header, arrays)
+
+
+def _ghost(ghost: GhostFrame | None, arrays: dict[str, np.ndarray]) -> GhostView | None:
+    if ghost is None:
+        return None
+    arrays["ghost"], low, scale = quantised(np.ascontiguousarray(ghost.positions))
+    at = ghost.frame, ghost.frames, ghost.seconds, ghost.rms, ghost.largest
+    return GhostView(*at, low.tolist(), scale.tolist())
 
 
 def _view(k: int, view: SimulationView, snapshot: Snapshot, precision: int, arrays: dict[str, np.ndarray]) -> ViewData:

@@ -108,7 +108,8 @@ class RunningScene(Running[Simulation]):
     def _view(self, k: int, sim: Simulation, report: Report) -> SimulationView:
         labels = None if sim.colouring is None else sim.colouring.colours
         name, held = self.names[k], self.pointers.vertices
-        return SimulationView(report, name, sim.solver.used, sim.frames, sim.budget.ms, labels, held)
+        made = sim.solver.used, sim.frames, sim.budget.ms
+        return SimulationView(report, name, *made, labels, held, velocities=sim.velocities)
 
     def resume(self, positions: np.ndarray, velocities: np.ndarray) -> None:
         """Let all simulations go on from other positions and velocities; nothing is held."""

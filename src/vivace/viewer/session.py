@@ -32,6 +32,7 @@ from . import messages as m
 from .actions import ACTIONS, Action
 from .background_worker import BackgroundWorker
 from .choices import Target
+from .ghost import Ghost
 from .history import History
 from .priority import Preference
 from .recordings import Recording
@@ -45,6 +46,8 @@ T = TypeVar("T")
 SWITCH_S = 0.0005  # how long another Python thread may keep the interpreter while the physics thread wants it
 LATE = 3  # steps that may be made up for before time is let go
 SOON = 60  # steps: a solver that loses the simulation again so soon is replaced
+HEAVY = (m.Pin, m.PinBy, m.Cut, m.History, m.Replay, m.Restore)  # may take longer than a frame
+MOST_HEAVY = 200  # of them that wait: the pins of a box in 100,000 vertices
 TOLD = 10  # recorded frames between two messages about their number
 SLIPPED = "It slipped out of your hand, which pulls with at most {:g} N, before it would have torn."
 FIRST_STEP = "getting ready; the first time, kernels are compiled"
@@ -84,12 +87,14 @@ class Session:
         self.send: Callable[[m.ToPage, str | None], None] = lambda message, client: None  # to a client; None: to all
         self.recording = Recording()
         self.history = History()
+        self.ghost = Ghost(self)
         self.replay: int | None = None  # the frame of the recording that is shown instead of the simulation
         self._shown: tuple[tuple[SimulationView, ...], float] | None = None  # of the last step
         self.watchers = 0  # clients; without any the simulation waits
         self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._background = BackgroundWorker(self._commands.put, self.changed)
         self._orders: dict[str, int] = {}
+        self._room = threading.BoundedSemaphore(MOST_HEAVY)
         self._published = 0
         self.single_steps = 0  # to be made although it is paused
         self._speed, self._last_ns, self._lost_at = 1.0, time.perf_counter_ns(), -SOON
@@ -114,13 +119,20 @@ class Session:
             self._thread.join(timeout=10)
             sys.setswitchinterval(self._switch)
         self._background.stop()
+        self.ghost.end()
         self.running_scene.pointers.release_all(self.sims)
 
     def tell(self, client: str, message: m.FromPage) -> None:
         """Something that a client says; it is done before the next step."""
         action = ACTIONS.get(type(message))
-        if action is not None:
+        if action is None:
+            return
+        if not isinstance(message, HEAVY):
             self._commands.put(lambda: self._obey(client, action, message))
+        elif self._room.acquire(blocking=False):
+            self._commands.put(lambda: self._obey_heavy(client, action, message))
+        else:
+            self.send(m.Notice("error", "too many changes at once; some were left out"), client)
 
     def leave(self, client: str) -> None:
         """A client has gone; what it held falls."""
@@ -220,6 +232,10 @@ class Session:
         except VivaceError as error:
             self.send(m.Notice("error", str(error)), client)
 
+    def _obey_heavy(self, client: str, action: Action, message: m.FromPage) -> None:
+        self._room.release()
+        self._obey(client, action, message)
+
     def _advance(self) -> None:
         """A step, and the snapshot of it."""
         begin = time.perf_counter_ns()
@@ -235,7 +251,8 @@ class Session:
         if self.recording.active:
             self._record_frame(views[0])
         self._shown = views, (now - begin + self._spent_ns) / 1e6
-        self._publish(*self._shown)
+        shown, ghost = self.ghost.follow(views)
+        self._publish(shown, self._shown[1], **ghost)
         for client, pointer in self.running_scene.slipped:
             self.send(m.Slipped(pointer, SLIPPED.format(self.settings.hand_force)), client)
         self._spent_ns = 0

@@ -16,11 +16,13 @@ from ..scenes import Scene
 from ..simulation.report import Report
 from ..terms.term import Term
 from .body_mesh import SPREAD, BodyMesh, BodyReport, RigidBackdrop, bodies_of, counted, moving_bodies
+from .cloth_coordinates import cloth_coordinates
 from .edges import Edges
 from .messages import CameraView, SceneData, Settings
 from .packing import pack
 
 FRONT = (0.13, 0.45, 0.72)
+MOST_TETS = 250_000  # that a page draws one by one: 4 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,7 @@ class SimulationView:
     labels: np.ndarray | None  # number of each vertex's colour
     held: tuple[int, ...]
     held_points: tuple[tuple[float, ...], ...] = ()
+    velocities: np.ndarray | None = None  # (n, 3) of the soft vertices (m/s)
     mesh: BodyMesh | None = None  # of the rigid bodies that soft ones touch
 
     @cached_property
@@ -122,6 +125,8 @@ class Backdrop:
             "pinned": scene.model.pinned.astype(np.uint32),
             "colours": _bytes(colours),
             "immovable": immovable.astype(np.uint32),
+            "cloth": cloth_coordinates(mesh),
+            "tets": (mesh.tets if len(mesh.tets) <= MOST_TETS else mesh.tets[:0]).astype(np.uint32),
             "scenery_vertices": _of(scenery, "vertices", np.float32),
             "scenery_triangles": _of(scenery, "triangles", np.uint32),
         }
@@ -130,6 +135,18 @@ class Backdrop:
         about = self.number, scene.name, _summary(scene)
         count = mesh.n_vertices + (0 if rigid is None else len(rigid.local))
         return pack(SceneData(*about, "soft", count, mesh.n_vertices, seen, _plain(ground), arrays={}), arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class GhostFrame:
+    """The ghost in a frame that is shown: (n, 3) positions (m), and how far the live body is from them."""
+
+    frame: int
+    frames: int
+    seconds: float
+    positions: np.ndarray
+    rms: float
+    largest: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +161,7 @@ class Snapshot:
     orders: dict[str, int]
     views: tuple[SimulationView, ...]
     ms: float
+    ghost: GhostFrame | None = None
 
 
 def still(settings: Settings) -> Settings:

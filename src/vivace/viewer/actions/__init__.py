@@ -6,7 +6,7 @@
 They run in the physics thread between two steps; a VivaceError that they raise is told to the client.
 """
 
-from . import adding, changing, editing, loading, pulling, recording, replaying, restoring
+from . import adding, changing, editing, haunting, loading, pulling, recording, replaying, restoring
 from .base import ACTIONS, Action, action
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "adding",
     "changing",
     "editing",
+    "haunting",
     "loading",
     "pulling",
     "recording",

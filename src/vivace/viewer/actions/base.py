@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from .. import messages as m
 from ..choices import Target
+from ..ghost import Ghost
 from ..history import History
 from ..recordings import Recording
 from ..running import Running
@@ -22,6 +23,7 @@ class Session(Protocol):
         making: how simulations are made: threads, seed.
         single_steps: to be made although it is paused.
         history: of what was changed.
+        ghost: of the converged motion.
         replay: the frame of the recording that is shown instead of the simulation.
     """
 
@@ -33,6 +35,7 @@ class Session(Protocol):
     recording: Recording
     single_steps: int
     history: History
+    ghost: Ghost
     replay: int | None
     send: Callable[[m.ToPage, str | None], None]
 

@@ -39,6 +39,7 @@ def apply(session: Session, client: str, message: m.Change) -> None:
             getattr(session.running_scene, f"set_{item.name}")(value)
     if message.paused is not None:
         session.single_steps = 0
+        session.replay = session.replay if message.paused else None
     session.publish_again()
 
 

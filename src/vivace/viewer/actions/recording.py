@@ -10,6 +10,7 @@ from .base import Session, action
 def record(session: Session, client: str, message: m.SetRecording) -> None:
     """Begin a recording, or end it."""
     if message.on:
+        session.replay = None
         session.recording.begin(session.scene, session.settings, session.sims[0])
     else:
         session.recording.end()

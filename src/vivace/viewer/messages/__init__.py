@@ -11,7 +11,7 @@ and `FrameData`, are a header with arrays behind it, see `packing`.
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
 """
 
-from .binary import ArraySpec, CameraView, FrameData, SceneData, ViewData
+from .binary import ArraySpec, CameraView, FrameData, GhostView, SceneData, ViewData
 from .coding import decode, encode, plain
 from .from_page import (
     FROM_PAGE,
@@ -33,6 +33,7 @@ from .from_page import (
     Restore,
     Run,
     Save,
+    SetGhost,
     SetRecording,
 )
 from .settings import (
@@ -41,6 +42,7 @@ from .settings import (
     BodyKind,
     BudgetMs,
     ColourBy,
+    GhostPhase,
     GrabRadius,
     Gravity,
     HandForce,
@@ -64,6 +66,7 @@ from .settings import (
 from .to_page import (
     Download,
     FormatChoice,
+    GhostState,
     Hello,
     Notice,
     Progress,
@@ -95,6 +98,9 @@ __all__ = [
     "FormatChoice",
     "FrameData",
     "FromPage",
+    "GhostPhase",
+    "GhostState",
+    "GhostView",
     "Grab",
     "GrabRadius",
     "Gravity",
@@ -121,6 +127,7 @@ __all__ = [
     "Save",
     "SceneChoice",
     "SceneData",
+    "SetGhost",
     "SetRecording",
     "Settings",
     "Slipped",

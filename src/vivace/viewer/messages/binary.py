@@ -33,7 +33,9 @@ class SceneData:
 
     Arrays: triangles (uint32, 3 a triangle), edges (uint32, 2 an edge; where there are no triangles), pinned (uint32),
     colours (uint8, 3 a vertex, sRGB; empty for one body), immovable (uint32: vertices of rigid bodies that nobody can
-    grab), scenery_vertices (float32) and scenery_triangles (uint32).
+    grab), cloth (float32, 4 a soft vertex: two coordinates in the cloth in m, distance from its boundary in m, 1 where
+    it is woven; empty for what is no cloth), tets (uint32, 4 a tetrahedron), scenery_vertices (float32) and
+    scenery_triangles (uint32).
     """
 
     type: ClassVar[str] = "scene"
@@ -88,11 +90,24 @@ class ViewData:
 
 
 @dataclass(frozen=True)
+class GhostView:
+    """The ghost in a frame: array "ghost" has its positions, low + scale * value; distances of the live body (m)."""
+
+    frame: int
+    frames: int
+    seconds: float
+    rms: float
+    largest: float
+    low: list[float]
+    scale: list[float]
+
+
+@dataclass(frozen=True)
 class FrameData:
     """A frame.
 
-    Arrays, for view k: positions{k} (uint16 or float32, 3 a vertex), values{k} (uint8 a vertex: strain, contact or
-    residual between `values`, or the number of its colour modulo 256; empty for plain).
+    Arrays, for view k: positions{k} (uint16 or float32, 3 a vertex), values{k} (uint8 a vertex: strain, velocity,
+    contact or residual between `values`, or the number of its colour modulo 256; empty for plain).
     """
 
     type: ClassVar[str] = "frame"
@@ -104,4 +119,5 @@ class FrameData:
     colour_by: ColourBy
     orders: dict[str, int]  # the last order of each client that this frame obeys
     views: list[ViewData]
+    ghost: GhostView | None  # beside the first of them, which then shows the live motion again
     arrays: dict[str, ArraySpec]

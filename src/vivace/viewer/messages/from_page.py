@@ -202,6 +202,14 @@ class Cancel:
 
 
 @dataclass(frozen=True)
+class SetGhost:
+    """Compute how the body would move from now on if every step were converged, and show it beside what it did."""
+
+    type: ClassVar[str] = "set_ghost"
+    on: bool
+
+
+@dataclass(frozen=True)
 class Drawn:
     """The page has drawn this frame and can take the next."""
 
@@ -210,7 +218,8 @@ class Drawn:
 
 
 Editing = Pin | PinBy | Cut | History | Replay | Restore
-FromPage = Grab | Drag | Release | Change | Run | LoadScene | AddBody | SetRecording | Save | Cancel | Editing | Drawn
+Motion = Grab | Drag | Release | Run | LoadScene | AddBody
+FromPage = Motion | Change | SetRecording | Save | Cancel | SetGhost | Editing | Drawn
 
 RANGES: dict[str, tuple[float, float]] = {
     item.name: (meta.ge, meta.le)

@@ -21,9 +21,10 @@ Vertices = Annotated[list[Vertex], Meta(min_length=1, max_length=500)]
 Stroke = Annotated[list[Vector], Meta(min_length=2, max_length=96)]
 Index = Annotated[int, Meta(ge=0, lt=2**31)]
 
-ColourBy = Literal["plain", "strain", "graph", "contact", "residual", "conversion"]
+ColourBy = Literal["plain", "strain", "velocity", "graph", "contact", "residual", "conversion"]
 PinRule = Literal["top", "corners", "none", "scene"]
 BodyKind = Literal["soft", "rigid"]
+GhostPhase = Literal["off", "watching", "computing", "showing"]
 
 # Each setting with its range; the page's sliders have the same.
 BudgetMs = Annotated[float, Meta(ge=1, le=33)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from .settings import BodyKind, Settings
+from .settings import BodyKind, GhostPhase, Settings
 
 
 @dataclass(frozen=True)
@@ -136,4 +136,24 @@ class Download:
     name: str
 
 
-ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download
+@dataclass(frozen=True)
+class GhostState:
+    """How far the ghost is.
+
+    Attributes:
+        phase: "watching" the live motion and "computing" the converged one go on at the same time; "showing" both.
+        text: by what it is computed.
+        done: frames.
+        total: of so many.
+        distances: [seconds, RMS distance, largest distance] (m) of some frames, when it is shown.
+    """
+
+    type: ClassVar[str] = "ghost"
+    phase: GhostPhase
+    text: str
+    done: int
+    total: int
+    distances: list[list[float]]
+
+
+ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download | GhostState
