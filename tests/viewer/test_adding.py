@@ -7,7 +7,7 @@ from viewer.conftest import SWEEPS, running, until
 from vivace.errors import InputError
 from vivace.viewer import Target
 from vivace.viewer import messages as m
-from vivace.viewer.adding import MOST_ADDED, with_body
+from vivace.viewer.adding import MOST_ADDED, Addition, with_body
 from vivace.viewer.starting import run_scene
 
 TABLE = Target("tablecloth", {"resolution": 16})
@@ -111,6 +111,17 @@ def test_what_cannot_be_thrown_in_is_refused():
     assert run.sims[0].model is before
     with pytest.raises(InputError, match="is made of rigid ones"):
         with_body(start_rigid(), "ball")
+
+
+def test_a_scene_that_has_changed_meanwhile_is_left_alone():
+    run = start()
+    addition = Addition(run, "ball")
+    solver = addition.make_solver()
+    run.set_stiffness(2.0)
+    with pytest.raises(InputError, match="has changed while this was made ready"):
+        addition.apply(solver)
+    assert run.sims[0].bodies is None
+    run.step()
 
 
 def start_rigid():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...errors import InputError
 from .. import messages as m
 from ..adding import Addition
 from .base import Session, action
@@ -17,6 +18,13 @@ def add_body(session: Session, client: str, message: m.AddBody) -> None:
 
     def work() -> Callable[[], None]:
         solver = addition.make_solver()
-        return lambda: session.if_still(running, lambda: session.go_on_with(addition.apply(solver)))
+
+        def apply() -> None:
+            try:
+                session.go_on_with(addition.apply(solver))
+            except InputError as error:
+                session.send(m.Notice("error", str(error)), client)
+
+        return lambda: session.if_still(running, apply)
 
     session.prepare(f"preparing a {message.shape}", work, client)
