@@ -24,6 +24,7 @@ GOOD = [
     m.Run("reset"),
     m.LoadScene("bar"),
     m.AddBody("box"),
+    m.Remake(resolution=40, kind="jelly"),
     m.SetRecording(True),
     m.Save("recording", "gif", [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]),
     m.Cancel(),

@@ -22,11 +22,12 @@ from ..simulation.rigid_part import RigidPart
 from ..simulation.simulation import Simulation
 from ..solvers import Solver, make_solver
 from .choices import with_relaxation
-from .messages import AddedShape
+from .messages import AddedShape, Settings
 from .running import Running
 from .running_mixed import RunningMixedScene
 from .running_scene import RunningScene, warm_bodies
 from .snapshot import Backdrop
+from .tailoring import tailored
 
 MOST_ADDED = 8  # at a time
 SIZE = 0.07  # of the soft bodies' size: radius of a ball
@@ -62,7 +63,7 @@ class RunningWithAdded(RunningMixedScene):
         """The scene as it was, with the settings that there are now; still to be reset."""
         origin, (sim,) = self.origin, self.sims
         self.pointers.release_all(self.sims)
-        sim.replace_model(origin.model.stiffened(self.settings.stiffness))
+        sim.replace_model(tailored(origin.model, self.settings))
         if self.names == origin.names:
             sim.solver = self._solver  # prepared for a scene that touches less
         origin.settings, origin.names = self.settings, self.names
@@ -97,28 +98,28 @@ class Addition:
         settings = replace(collisions, bodies=(*own, body))
         RigidPart(settings, sim.gravity, 1)  # or says what rigid bodies cannot touch
         check_suits(replace(running.model, collisions=settings), sim.integrator)
-        self._before, self._factor = running.model, running.settings.stiffness
+        self._before, self._cut = running.model, _cut(running.settings)
         self._model = replace(running.model, collisions=settings)
-        self._stiff = self._model.stiffened(self._factor)
+        self._tailored = tailored(self._model, running.settings)
         self._made: dict[str, Any] = {"time_step": sim.time_step, "threads": sim.threads, "seed": sim.seed}
         self._asked = running.names[0], with_relaxation(running.names[0], running.settings.relaxation)
 
     def make_solver(self) -> Solver:
         """Who solves with the body, set up and compiled; InputError for solvers that cannot push it."""
-        sim = Simulation(self._stiff, solver=make_solver(self._asked[1]), **self._made)
+        sim = Simulation(self._tailored, solver=make_solver(self._asked[1]), **self._made)
         warm_bodies(sim)
         return sim.solver
 
     def apply(self, solver: Solver) -> RunningWithAdded:
         """Go on with the body; InputError if the scene has become another meanwhile."""
         running = self._running
-        same = running.model is self._before and running.settings.stiffness == self._factor
+        same = running.model is self._before and _cut(running.settings) == self._cut
         if not same or len(running.sims) > 1 or running.names[0] != self._asked[0]:
             raise InputError("the scene has changed while this was made ready; throw it in again")
         (sim,) = running.sims
         running.pointers.release_all(running.sims)
         old = sim.solver
-        _exchange(sim, self._stiff)
+        _exchange(sim, self._tailored)
         sim.solver = solver
         scene = replace(running.scene, model=self._model)
         more = RunningWithAdded(scene, sim, running.backdrop.number + 1, running, old)
@@ -178,6 +179,11 @@ def _first_contacts(model: Model) -> Collisions:
     made = model.collide([floor], thickness=THICKNESS * size, itself=False).collisions
     assert made is not None
     return made
+
+
+def _cut(settings: Settings) -> tuple[str, bool, float]:
+    """All that `tailored` takes of them."""
+    return settings.fabric, settings.self_contact, settings.stiffness
 
 
 def _bodies(model: Model) -> tuple[Body, ...]:

@@ -16,11 +16,13 @@ from .settings import (
     Heading,
     Index,
     Iterations,
+    MeshKind,
     Name,
     Order,
     PinRule,
     Pointer,
     Relaxation,
+    Resolution,
     Stiffness,
     Stroke,
     TimeStep,
@@ -79,6 +81,8 @@ class Change:
     relaxation: Relaxation | None = None
     budget_ms: BudgetMs | None = None
     iterations: Iterations | None = None
+    fabric: Name | None = None
+    self_contact: bool | None = None
     stiffness: Stiffness | None = None
     time_step: TimeStep | None = None
     gravity: Gravity | None = None
@@ -112,6 +116,15 @@ class AddBody:
 
     type: ClassVar[str] = "add_body"
     shape: AddedShape
+
+
+@dataclass(frozen=True)
+class Remake:
+    """Make the scene anew with the settings as they are: finer or coarser, or one's own mesh as something else."""
+
+    type: ClassVar[str] = "remake"
+    resolution: Resolution | None = None
+    kind: MeshKind | None = None
 
 
 @dataclass(frozen=True)
@@ -218,8 +231,8 @@ class Drawn:
 
 
 Editing = Pin | PinBy | Cut | History | Replay | Restore
-Motion = Grab | Drag | Release | Run | LoadScene | AddBody
-FromPage = Motion | Change | SetRecording | Save | Cancel | SetGhost | Editing | Drawn
+Told = LoadScene | Remake | AddBody | SetRecording | Save | Cancel | SetGhost
+FromPage = Grab | Drag | Release | Change | Run | Told | Editing | Drawn
 
 RANGES: dict[str, tuple[float, float]] = {
     item.name: (meta.ge, meta.le)
