@@ -41,6 +41,9 @@ const finish = {
     build.onEnd(async (result) => {
       if (result.errors.length) return;
       await writeFile(join(target, "licences.txt"), await licences(bundled(result.metafile)));
+      for (const file of await readdir(join(here, "gallery"))) {
+        if (file.endsWith(".webp")) await copyFile(join(here, "gallery", file), join(target, file));
+      }
       // Last, and after the rest: whoever asks whether the page is up to date looks at it.
       await copyFile(join(here, "index.html"), join(target, "index.html"));
       for (const [file, { bytes }] of Object.entries(result.metafile.outputs)) {

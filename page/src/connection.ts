@@ -19,7 +19,7 @@ interface Receiver {
 
 
 /** Relative to where the page is, so that it may stand behind a proxy under any path. */
-function beside(path: string): URL {
+export function beside(path: string): URL {
   const url = new URL(path.replace(/^\/+/, ""), new URL(".", location.href));
   url.searchParams.set("token", token);
   url.hash = "";

@@ -12,6 +12,10 @@ export type GhostPhase = "off" | "watching" | "computing" | "showing";
 
 export const GHOST_PHASE: readonly GhostPhase[] = ["off", "watching", "computing", "showing"];
 
+export type MeshKind = "jelly" | "shell" | "cloth";
+
+export const MESH_KIND: readonly MeshKind[] = ["jelly", "shell", "cloth"];
+
 export type PinRule = "top" | "corners" | "none" | "scene";
 
 export const PIN_RULE: readonly PinRule[] = ["top", "corners", "none", "scene"];
@@ -109,6 +113,8 @@ export interface Change {
   relaxation?: number | null;
   budget_ms?: number | null;
   iterations?: number | null;
+  fabric?: string | null;
+  self_contact?: boolean | null;
   stiffness?: number | null;
   time_step?: number | null;
   gravity?: number | null;
@@ -188,6 +194,13 @@ export interface Release {
   order: number;
 }
 
+/** Make the scene anew with the settings as they are: finer or coarser, or one's own mesh as something else. */
+export interface Remake {
+  type: "remake";
+  resolution?: number | null;
+  kind?: MeshKind | null;
+}
+
 /** Show a frame of the recording instead of the simulation; none: the simulation again. */
 export interface Replay {
   type: "replay";
@@ -236,6 +249,8 @@ export interface Settings {
   relaxation: number | null;
   budget_ms: number;
   iterations: number | null;
+  fabric: string;
+  self_contact: boolean;
   stiffness: number;
   time_step: number;
   gravity: number;
@@ -252,6 +267,18 @@ export interface Download {
   type: "download";
   path: string;
   name: string;
+}
+
+/** A fabric that the page offers: kg/m², N/m, N m, 1/s and m. */
+export interface FabricChoice {
+  name: string;
+  summary: string;
+  density: number;
+  stretch: number;
+  bend: number;
+  friction: number;
+  damping: number;
+  thickness: number;
 }
 
 /** A format of files that can be made. */
@@ -278,6 +305,9 @@ export interface Hello {
   solvers: SolverChoice[];
   contact_solvers: SolverChoice[];
   scenes: SceneChoice[];
+  fabrics: FabricChoice[];
+  gallery: boolean;
+  uploads: string[];
   recording_formats: FormatChoice[];
   pose_formats: FormatChoice[];
 }
@@ -334,6 +364,12 @@ export interface State {
   scene: string;
   bodies: BodyKind;
   settings: Settings;
+  controls: string[];
+  solvers: string[];
+  colourings: ColourBy[];
+  resolution: number[];
+  kind: MeshKind | "";
+  kinds: MeshKind[];
   busy: string;
   recording: boolean;
   recorded_frames: number;
@@ -344,7 +380,7 @@ export interface State {
   replay: number | null;
 }
 
-export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Cancel | SetGhost | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
+export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | SetRecording | Save | Cancel | SetGhost | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
 
 export type ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download | GhostState;
 

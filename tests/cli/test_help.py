@@ -2,14 +2,14 @@
 
 import pytest
 
-from vivace import CONSTRAINTS, SOLVERS, __version__
+from vivace import CONSTRAINTS, FABRICS, SOLVERS, __version__
 from vivace.cli.commands import LISTS
 from vivace.colouring import COLOURINGS
 from vivace.scenes import SCENES
 from vivace.solvers.rigid import CONTACT_SOLVERS
 
 REGISTRIES = {"scenes": SCENES, "solvers": SOLVERS, "colourings": COLOURINGS, "constraints": CONSTRAINTS}
-REGISTRIES["contact-solvers"] = CONTACT_SOLVERS
+REGISTRIES |= {"contact-solvers": CONTACT_SOLVERS, "fabrics": FABRICS}
 COMMON = ["--json", "--quiet"]
 TARGET = ["TARGET", "--set", "--seed", "--threads", *COMMON]
 OPTIONS = {

@@ -49,6 +49,8 @@ class Page:
         self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
         self.page.goto(viewer.url)
         self.until("!!window.vivace && window.vivace.ready")
+        self.until("!!document.querySelector('#scene')")
+        self.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
 
     def close(self):
         self.context.close()

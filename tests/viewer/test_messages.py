@@ -23,6 +23,7 @@ GOOD = [
     m.Change(solver="jacobi", budget_ms=4.0, paused=True, colour_by="strain"),
     m.Run("reset"),
     m.LoadScene("bar"),
+    m.Remake(resolution=40, kind="jelly"),
     m.SetRecording(True),
     m.Save("recording", "gif", [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]),
     m.Cancel(),

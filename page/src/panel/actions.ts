@@ -2,11 +2,11 @@
 
 import { signal } from "@preact/signals";
 
-import { COLOUR_BY, RANGES } from "../messages";
+import { RANGES } from "../messages";
 import type { ColourBy } from "../messages";
 import { link, send, stageActions, state } from "../store";
 import { tool, type Tool } from "../tools";
-import { change, rigid, settings, solvers } from "./settings";
+import { change, has, rigid, settings, solvers } from "./settings";
 
 /** What the body can be coloured by, in words. */
 export const COLOUR_NAMES: Record<ColourBy, string> = {
@@ -55,16 +55,20 @@ export function still(): void {
 
 export function nextColouring(): void {
   const now = there();
-  if (!now || rigid.peek()) return;
-  const next = COLOUR_BY[(COLOUR_BY.indexOf(now.colour_by) + 1) % COLOUR_BY.length];
+  const kinds = state.peek()?.colourings ?? [];
+  if (!now || kinds.length < 2) return;
+  const next = kinds[(kinds.indexOf(now.colour_by) + 1) % kinds.length];
   if (next) change("colour_by", next);
 }
 
-/** Beside what a solver is compared when nobody said: with the papers' baseline, or with any other. */
-function opponent(solver: string): string {
+/** Who shows the difference best, in this order. */
+const OPPONENTS = ["auto", "lbfgs(multigrid)", "vivace", "jacobi"];
+
+/** Beside what a solver is compared when nobody said. */
+export function opponent(solver: string): string {
   const names = solvers.peek().map((one) => one.name).filter((name) => name !== solver);
   if (lastCompare && names.includes(lastCompare)) return lastCompare;
-  return names.includes("jacobi") ? "jacobi" : (names[0] ?? "");
+  return OPPONENTS.find((name) => names.includes(name)) ?? names[0] ?? "";
 }
 
 export function compareWith(solver: string): void {
@@ -74,7 +78,7 @@ export function compareWith(solver: string): void {
 
 export function toggleSplit(): void {
   const now = there();
-  if (!now || rigid.peek()) return;
+  if (!now || !has("compare")) return;
   if (now.compare) lastCompare = now.compare;
   change("compare", now.compare ? "" : opponent(now.solver));
 }
@@ -102,7 +106,7 @@ export function changeBudget(by: number): void {
 
 export function toggleWind(): void {
   const now = there();
-  if (!now || rigid.peek()) return;
+  if (!now || !has("wind")) return;
   if (now.wind > 0) lastWind = now.wind;
   change("wind", now.wind > 0 ? 0 : lastWind);
 }

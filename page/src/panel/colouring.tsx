@@ -1,7 +1,7 @@
 // What the body is coloured by, and what its colours mean.
 
 import { COLOUR_BY } from "../messages";
-import { theme } from "../store";
+import { state, theme } from "../store";
 import { categorical, ramp } from "../stage/colours";
 import { COLOUR_NAMES } from "./actions";
 import { Section } from "./fields";
@@ -114,7 +114,7 @@ export function ColouringSection() {
     <Section id="colouring" title="Colour by">
       <fieldset class="segments many" disabled={!live.value}>
         <legend class="visually-hidden">Colour the body by</legend>
-        {COLOUR_BY.map((kind) => (
+        {(state.value?.colourings ?? COLOUR_BY).map((kind) => (
           <label key={kind}>
             <input
               type="radio"

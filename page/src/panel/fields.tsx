@@ -23,6 +23,8 @@ export interface SliderProps extends Described {
   /** The value as text: the number, and its unit set more quietly. */
   text: (value: number) => [string, string];
   ask: (value: number) => void;
+  /** Once, when the pointer has left: for what takes long. */
+  settle?: (value: number) => void;
   /** Where the slider runs on another scale than the value. */
   scale?: { to: (value: number) => number; from: (place: number) => number };
   /** A value that is marked below the track. */
@@ -33,7 +35,7 @@ export interface SliderProps extends Described {
 const SAME = { to: (value: number) => value, from: (place: number) => place };
 
 export function Slider(props: SliderProps) {
-  const { id, label, hint, disabled = false, told, min, max, step, text, ask, scale = SAME, mark, aside } = props;
+  const { id, label, hint, disabled = false, told, min, max, step, text, ask, settle, scale = SAME, mark, aside } = props;
   const { shown, hold, letGo } = useShown(told);
   const [number, unit] = text(shown);
   const low = scale.to(min);
@@ -69,7 +71,10 @@ export function Slider(props: SliderProps) {
           aria-valuetext={`${number} ${unit}`.trim()}
           aria-describedby={hint ? `${id}-hint` : undefined}
           onInput={input}
-          onChange={letGo}
+          onChange={(event) => {
+            letGo();
+            settle?.(scale.from(event.currentTarget.valueAsNumber));
+          }}
         />
       </div>
       {hint && (
@@ -135,8 +140,51 @@ export function Select({ id, label, hint, disabled = false, told, options, ask }
   );
 }
 
-export function Section({ id, title, children }: { id: string; title: string; children: ComponentChildren }) {
-  const [open] = useState(() => remembered(`section.${id}`) !== "closed");
+export interface SwitchProps extends Described {
+  told: boolean;
+  ask: (value: boolean) => void;
+}
+
+export function Switch({ id, label, hint, disabled = false, told, ask }: SwitchProps) {
+  const { shown, hold, letGo } = useShown(told);
+  return (
+    <div class="field">
+      <label class="switch">
+        <span>{label}</span>
+        <input
+          type="checkbox"
+          role="switch"
+          id={id}
+          name={id}
+          checked={shown}
+          disabled={disabled}
+          aria-describedby={hint ? `${id}-hint` : undefined}
+          onChange={(event) => {
+            hold(event.currentTarget.checked);
+            letGo();
+            ask(event.currentTarget.checked);
+          }}
+        />
+      </label>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export interface SectionProps {
+  id: string;
+  title: string;
+  /** Whether it is closed until somebody opens it. */
+  closed?: boolean;
+  children: ComponentChildren;
+}
+
+export function Section({ id, title, closed = false, children }: SectionProps) {
+  const [open] = useState(() => (remembered(`section.${id}`) ?? (closed ? "closed" : "open")) !== "closed");
   const keep = (event: TargetedEvent<HTMLDetailsElement>) =>
     remember(`section.${id}`, event.currentTarget.open ? "open" : "closed");
   return (

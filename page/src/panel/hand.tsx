@@ -3,13 +3,13 @@
 import { RANGES } from "../messages";
 import { Section, Slider } from "./fields";
 import { fixed, short } from "./format";
-import { change, rigid, settings } from "./settings";
+import { change, has, settings } from "./settings";
 
 const LOG = { to: (value: number) => Math.log10(value), from: (place: number) => Number((10 ** place).toPrecision(2)) };
 
 export function HandSection() {
   const now = settings.value;
-  if (!now || rigid.value) return null;
+  if (!now || !has("hand_force")) return null;
   return (
     <Section id="hand" title="Hand">
       <Slider

@@ -66,6 +66,14 @@ export const Cross = () => (
     <path d="m5 5 10 10M15 5 5 15" />
   </Icon>
 );
+export const Gallery = () => (
+  <Icon>
+    <rect x="3" y="3.5" width="5.8" height="5.8" rx="1.4" />
+    <rect x="11.200" y="3.5" width="5.8" height="5.8" rx="1.4" />
+    <rect x="3" y="11.200" width="5.8" height="5.8" rx="1.4" />
+    <rect x="11.200" y="11.200" width="5.8" height="5.8" rx="1.4" />
+  </Icon>
+);
 export const Undo = () => (
   <Icon>
     <path d="M7.5 4 3.5 8l4 4" />

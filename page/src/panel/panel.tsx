@@ -7,24 +7,23 @@ import { hello, state, theme } from "../store";
 import { ColouringSection } from "./colouring";
 import { EditingSection } from "./editing";
 import { helpOpen } from "./actions";
-import { GhostSection } from "./ghost";
 import { HandSection } from "./hand";
 import { Help } from "./help";
 import { Chevron, Moon, Question, Sun } from "./icons";
 import { Overlay } from "./overlay";
 import { startThrottle } from "./throttle";
-import { PlotSection } from "./plots/section";
 import { startHistory } from "./plots/history";
-import { ReadoutSection } from "./readouts";
 import { RecordingSection } from "./recording";
-import { SimulationSection } from "./scene";
-import { live, rigid } from "./settings";
+import { SceneSection } from "./scene";
+import { has, live } from "./settings";
 import { Handle, isSheet, open, startSheet, toggle } from "./sheet";
 import { listen } from "./shortcuts";
+import { SolverSection } from "./solver";
 import { startTheme, toggleTheme } from "./theme";
 import { Transport } from "./transport";
+import { GalleryDialog } from "./gallery/gallery";
+import { startGallery } from "./gallery/open";
 import { startView, ViewSection } from "./view";
-import { WorldSection } from "./world";
 
 function Masthead() {
   const dark = theme.value === "dark";
@@ -59,16 +58,13 @@ function Controls() {
       {isSheet.value && <Masthead />}
       {ready ? (
         <fieldset class="bare" disabled={!live.value}>
-          <SimulationSection />
-          <ReadoutSection />
-          {!rigid.value && <GhostSection />}
-          <PlotSection />
-          {!rigid.value && <ColouringSection />}
-          <ViewSection />
-          <WorldSection />
+          <SceneSection />
           <HandSection />
           <EditingSection />
+          {has("colour_by") && <ColouringSection />}
+          <ViewSection />
           <RecordingSection />
+          <SolverSection />
         </fieldset>
       ) : (
         <p class="waiting hint">Controls appear as soon as there is a simulation.</p>
@@ -84,6 +80,7 @@ function Panel() {
       <Transport />
       <Controls />
       <Help />
+      <GalleryDialog />
     </>
   );
 }
@@ -95,6 +92,7 @@ export function mountPanel(): void {
   startSheet();
   startThrottle();
   startHistory();
+  startGallery();
   listen();
   render(<Overlay />, document.getElementById("overlay")!);
   render(<Panel />, document.getElementById("panel")!);

@@ -13,7 +13,14 @@ export const settings = computed(() => state.value?.settings ?? null);
 export const live = computed(() => link.value === "open" && state.value !== null);
 /** Whether the bodies are rigid: then much that soft ones have is not there. */
 export const rigid = computed(() => state.value?.bodies === "rigid");
-export const solvers = computed(() => (rigid.value ? hello.value?.contact_solvers : hello.value?.solvers) ?? []);
+/** Those that can do what the scene needs. */
+export const solvers = computed(() => {
+  const all = (rigid.value ? hello.value?.contact_solvers : hello.value?.solvers) ?? [];
+  const able = state.value?.solvers ?? [];
+  return all.filter((one) => able.includes(one.name));
+});
+/** Whether a setting does anything for this scene and its solver. */
+export const has = (name: Field): boolean => state.value?.controls.includes(name) ?? false;
 export const choice = computed(() => solvers.value.find((one) => one.name === settings.value?.solver) ?? null);
 /** What a step may take, in ms: its budget, or, where it has iterations, the time that it simulates. */
 export const allowed = computed(() => {

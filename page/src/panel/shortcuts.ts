@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 
 import * as actions from "./actions";
+import { galleryOpen } from "./gallery/open";
 import { remember, remembered } from "./remember";
 import { fold } from "./sheet";
 import { toggleTheme } from "./theme";
@@ -25,6 +26,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["f"], shown: ["F"], what: "See all of the bodies", run: actions.fit },
   { keys: ["e"], shown: ["E"], what: "Edges of the mesh", run: toggleWireframe },
   { keys: ["m"], shown: ["M"], what: "Measure: a ruler, Escape ends it", run: toggleRuler },
+  { keys: ["g"], shown: ["G"], what: "Gallery", run: () => (galleryOpen.value = !galleryOpen.peek()) },
   { keys: ["c"], shown: ["C"], what: "Next colouring", run: actions.nextColouring },
   { keys: ["v"], shown: ["V"], what: "Split view on and off", run: actions.toggleSplit },
   { keys: ["["], shown: ["["], what: "Previous solver", run: () => actions.nextSolver(-1) },
@@ -74,10 +76,11 @@ function isUndo(event: KeyboardEvent): boolean {
 
 export function listen(): void {
   window.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !actions.helpOpen.peek()) fold(); // the dialogue closes by itself
+    const open = actions.helpOpen.peek() || galleryOpen.peek();
+    if (event.key === "Escape" && !open) fold(); // a dialogue closes by itself
     if (isUndo(event)) return;
     if (belongsElsewhere(event) || !keysOn.peek()) return;
-    if (actions.helpOpen.peek() && event.key !== "?") return;
+    if (open && event.key !== (galleryOpen.peek() ? "g" : "?")) return;
     const shortcut = SHORTCUTS.find((one) => one.keys.includes(event.key));
     if (!shortcut || (event.repeat && !".s+=-".includes(event.key))) return;
     event.preventDefault();

@@ -1,9 +1,9 @@
-// The world around the solver: material, time and forces.
+// The world around the body: gravity and wind; time for solvers.
 
 import { RANGES } from "../messages";
-import { Section, Slider } from "./fields";
+import { Slider } from "./fields";
 import { fixed, short } from "./format";
-import { change, rigid, settings } from "./settings";
+import { change, has, settings } from "./settings";
 import { Wind } from "./wind";
 
 const LOG = { to: (value: number) => Math.log10(value), from: (place: number) => 10 ** place };
@@ -17,13 +17,30 @@ function snapped(seconds: number): number {
   return rate === undefined ? seconds : 1 / rate;
 }
 
-export function WorldSection() {
+export function TimeStep() {
   const now = settings.value;
   if (!now) return null;
-  const soft = !rigid.value;
   return (
-    <Section id="world" title="World">
-      {soft && (
+    <Slider
+      id="time_step"
+      label="Time step"
+      told={now.time_step}
+      min={RANGES.time_step[0]}
+      max={RANGES.time_step[1]}
+      step="any"
+      text={(value) => [fixed(1000 * value, 1), `ms · ${fixed(1 / value, 0)} Hz`]}
+      scale={{ to: (value) => value, from: snapped }}
+      ask={(value) => change("time_step", value)}
+    />
+  );
+}
+
+export function Forces() {
+  const now = settings.value;
+  if (!now) return null;
+  return (
+    <>
+      {has("stiffness") && (
         <Slider
           id="stiffness"
           label="Stiffness"
@@ -38,17 +55,6 @@ export function WorldSection() {
         />
       )}
       <Slider
-        id="time_step"
-        label="Time step"
-        told={now.time_step}
-        min={RANGES.time_step[0]}
-        max={RANGES.time_step[1]}
-        step="any"
-        text={(value) => [fixed(1000 * value, 1), `ms · ${fixed(1 / value, 0)} Hz`]}
-        scale={{ to: (value) => value, from: snapped }}
-        ask={(value) => change("time_step", value)}
-      />
-      <Slider
         id="gravity"
         label="Gravity"
         told={now.gravity}
@@ -59,7 +65,7 @@ export function WorldSection() {
         mark={9.81}
         ask={(value) => change("gravity", value)}
       />
-      {soft && <Wind />}
-    </Section>
+      {has("wind") && <Wind />}
+    </>
   );
 }

@@ -22,12 +22,12 @@ TARGET_HELP = (
 )
 
 
-def add_target(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add the scene or file that a command works on, or several of them, and --set for its parameters."""
+def add_target(parser: argparse.ArgumentParser, *, several: bool = False, optional: bool = False) -> None:
+    """Add the scene or file that a command works on, or several or at most one, and --set for its parameters."""
     if several:
         parser.add_argument("targets", metavar="TARGET", nargs="+", help=TARGET_HELP)
     else:
-        parser.add_argument("target", metavar="TARGET", help=TARGET_HELP)
+        parser.add_argument("target", metavar="TARGET", help=TARGET_HELP, nargs="?" if optional else None)
     parser.add_argument(
         "--set",
         metavar="NAME=VALUE",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..colouring import options_of as colouring_options
 from ..constraints import CONSTRAINTS
 from ..errors import InputError
 from ..files import check_writable
+from ..model.fabrics import FABRICS, fabric
 from ..scenes import SCENES, RigidScene, parameters_of, summary_of
 from ..solvers import SOLVERS, limitations_of, make_solver, options_of
 from ..solvers.rigid import CONTACT_SOLVERS, contact_options
@@ -48,6 +49,7 @@ LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
         {"name": n, "summary": _first_line(function), "options": colouring_options(n)}
         for n, function in COLOURINGS.items()
     ],
+    "fabrics": lambda: [{"name": n, "summary": _first_line(FABRICS[n]), "options": asdict(fabric(n))} for n in FABRICS],
     "constraints": lambda: [
         {
             "name": n,

@@ -68,7 +68,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
 
     sub = command(
         "list",
-        "show scenes, solvers, colourings and constraints",
+        "show scenes, solvers, colourings, fabrics and constraints",
         "Show what there is by name, with parameters and their defaults.",
         commands.list_things,
     )

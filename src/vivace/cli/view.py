@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from ..viewer import Viewer
     from ..viewer.lobby import Lobby
 
-DETAILS = """Show a scene in the browser while it runs: grab it, drag it, fling it; change solver, budget, stiffness,
-time step, gravity and wind; compare two solvers side by side; record a take. Rigid bodies (vivace view box-stack) are
-grabbed and thrown too.
+FIRST = "tablecloth"  # what moves behind the gallery
+DETAILS = """Show a scene in the browser while it runs: grab it, drag it, fling it; choose a fabric; change gravity,
+wind, solver, budget and time step; compare two solvers side by side; record a take. Rigid bodies (vivace view
+box-stack) are grabbed and thrown too. Without a TARGET the page begins with a gallery: scenes, fabrics, and a place to
+drop a mesh.
+
+A mesh of your own (vivace view shirt.obj) is brought to a size that reads and put on the floor or hung:
+--set kind=jelly fills a closed surface, shell and cloth make a wall or a sheet of it.
 
 The server listens on this machine only, and the address it prints carries a key: keep it to yourself. To look from
 another machine, forward the port (ssh -L 8008:localhost:8008 HOST) and open the address there.
@@ -31,7 +36,7 @@ a table); --set changes that: vivace view tablecloth --set table=false --set res
 
 def add_arguments(sub: argparse.ArgumentParser) -> None:
     """Add the options of `vivace view`."""
-    add_target(sub)
+    add_target(sub, optional=True)
     sub.add_argument("--solver", metavar="NAME", help="to start with (default: the scene's own)")
     sub.add_argument("--budget-ms", type=positive, metavar="B", help="milliseconds a step, 1 to 33 (default 8)")
     sub.add_argument(
@@ -73,6 +78,9 @@ def view(arguments: argparse.Namespace) -> None:
     from ..viewer.lobby import Lobby
     from ..viewer.security import gate_of, is_loopback, url_of
 
+    gallery = arguments.target is None
+    if gallery:
+        arguments.target = FIRST
     key = kept_key(arguments.key_file) if arguments.key_file is not None else key_of_environment()
     gate = gate_of(arguments.host, key, arguments.also_known_as)
     interrupted = threading.Event()
@@ -92,7 +100,7 @@ def view(arguments: argparse.Namespace) -> None:
             shown = not arguments.no_browser and _open_browser(url)
             err.print("Ctrl-C ends it" if shown else "open it in a browser; Ctrl-C ends it", soft_wrap=True)
             try:
-                viewer = _ready(arguments, lobby, gate.token)
+                viewer = _ready(arguments, lobby, gate.token, gallery)
             except VivaceError as error:
                 lobby.say(str(error), failed=True)
                 if shown:
@@ -109,7 +117,7 @@ def view(arguments: argparse.Namespace) -> None:
     err.print("stopped")
 
 
-def _ready(arguments: argparse.Namespace, lobby: Lobby, key: str) -> Viewer:
+def _ready(arguments: argparse.Namespace, lobby: Lobby, key: str, gallery: bool) -> Viewer:
     """Load, compile and set up all that the first step needs; page and terminal are told."""
     with err.status("loading") as status:
 
@@ -150,6 +158,7 @@ def _ready(arguments: argparse.Namespace, lobby: Lobby, key: str) -> Viewer:
                 budget_ms=arguments.budget_ms,
                 threads=arguments.threads,
                 seed=arguments.seed,
+                gallery=gallery,
             )
             say("making the first step")
             warm_up(viewer.session.sims[0])

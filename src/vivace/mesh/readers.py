@@ -61,14 +61,17 @@ def read_trimesh(path: Path) -> Raw:
 
     if path.suffix.lower() == ".stl":
         _require_whole_stl(path)
-    with quiet():
-        loaded = trimesh.load(path, process=False)
+    suffix = path.suffix.lower()
+    with quiet(), path.open("rb") as file:
+        # By its path trimesh would also open what a file refers to, wherever that is; only GLTF has a use for it.
+        source, kind = (path, None) if suffix == ".gltf" else (file, suffix[1:])
+        loaded = trimesh.load(source, file_type=kind, process=False)
         vertices, triangles, total = [], [], 0
         for part, placed in _parts(loaded):
             vertices.append(np.asarray(part.vertices) @ placed[:3, :3].T + placed[:3, 3])
             triangles.append(np.asarray(part.faces, np.int64) + total)
             total += len(part.vertices)
-    ply = path.suffix.lower() == ".ply"
+    ply = suffix == ".ply"
     if ply:
         _require_whole_ply(path, total, sum(map(len, triangles)))
     if not triangles:

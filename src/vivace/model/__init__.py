@@ -1,6 +1,7 @@
 """Bodies in SI units: a mesh and a material make masses and constraints."""
 
 from .cutting import CutModel, cut_model
+from .fabrics import FABRICS, Fabric, fabric, made_of
 from .hyperelastic import (
     corotated,
     fung,
@@ -14,9 +15,11 @@ from .materials import MATERIALS, Cloth, Jelly, Material, Solid, Wire, default_m
 from .model import Model
 
 __all__ = [
+    "FABRICS",
     "MATERIALS",
     "Cloth",
     "CutModel",
+    "Fabric",
     "Jelly",
     "Material",
     "Model",
@@ -25,8 +28,10 @@ __all__ = [
     "corotated",
     "cut_model",
     "default_material",
+    "fabric",
     "fung",
     "hyperelastic_material",
+    "made_of",
     "mooney_rivlin",
     "neo_hookean",
     "stable_neo_hookean",

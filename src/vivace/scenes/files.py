@@ -1,6 +1,8 @@
 """Scenes from files: a TOML description, or just a mesh.
 
 scene = "tablecloth"                 # start from a named scene ...
+fabric = "denim"                     # of both kinds: silk, cotton, denim, leather, rubber, felt (`vivace.FABRICS`)
+self_contact = true                  # of both kinds: whether the body touches itself
 [parameters]
 resolution = 50
 
@@ -59,6 +61,7 @@ from ..checks import as_path, check_flag, check_name, is_number, shown
 from ..errors import FileError, InputError, UnknownNameError, VivaceError
 from ..files import write_text
 from ..mesh import Mesh
+from ..model.fabrics import fabric, made_of
 from ..model.materials import MATERIALS, default_material
 from ..model.model import EARTH, Model, as_gravity
 from ..solvers import Budget, make_solver
@@ -66,6 +69,7 @@ from .bodies import only_bodies, with_bodies
 from .collisions import with_collisions
 from .rigid_scene import RigidScene, seeded
 from .scene import SCENES, Scene, make_scene
+from .self_contact import touching_itself
 from .tables import check_known, table_of
 
 NAMES = ("cloth", "noodle", "bar", "cube", "torus", "ball", "body", "rabbit", "double_helix")
@@ -73,6 +77,8 @@ GENERATORS = {name: getattr(meshes, name) for name in NAMES}
 HIGHEST = 0.02
 TABLES = {
     "scene",
+    "fabric",
+    "self_contact",
     "parameters",
     "mesh",
     "material",
@@ -188,8 +194,23 @@ def _from_toml(path: Path) -> Scene | RigidScene:
         changes["model"] = with_bodies(path, changes.get("model", scene.model), data["bodies"])
         if "scene" in data:
             scene.settings["bodies"] = data["bodies"]
+    if "fabric" in data or "self_contact" in data:
+        changes["model"] = _tailored(path, changes.get("model", scene.model), data)
+        scene.settings.update({key: data[key] for key in ("fabric", "self_contact") if key in data})
     scene.settings["file"] = path.name
     return replace(scene, **changes)
+
+
+def _tailored(path: Path, model: Model, data: dict[str, Any]) -> Model:
+    """The model with its cloth made of a fabric by name, and with or without contacts with itself."""
+    if "fabric" in data and "material" in data:
+        raise InputError(f"{path}: a fabric is a material; have either fabric = or [material]")
+    try:
+        if "fabric" in data:
+            model = made_of(model, fabric(data["fabric"])).stiffened(data.get("world", {}).get("stiffness", 1.0))
+        return touching_itself(model, data["self_contact"]) if "self_contact" in data else model
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _budget(path: Path, data: dict[str, Any]) -> Budget:

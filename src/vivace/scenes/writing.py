@@ -27,10 +27,13 @@ def scene_text(
     gravity: ArrayLike | None = None,
     wind: ArrayLike | None = None,
     stiffness: float = 1.0,
+    fabric: str = "",
+    self_contact: bool | None = None,
 ) -> str:
     """A scene file for a scene that came from a name, a scene file or a mesh file, with some settings changed.
 
-    `stiffness` multiplies the scene's own. Mesh files are named as they were: the scene file belongs beside them.
+    `stiffness` multiplies the scene's own, or the fabric's; `self_contact`: where it is another than the scene's.
+    Mesh files are named as they were: the scene file belongs beside them.
     """
     rigid = isinstance(scene, RigidScene)
     if not isinstance(scene, Scene | RigidScene):
@@ -54,6 +57,11 @@ def scene_text(
         world["stiffness"] = _meant([float(world.get("stiffness", 1.0)) * float(stiffness)])[0]
     if world:
         data["world"] = world
+    if fabric:
+        data = {**data, "fabric": fabric}
+        data.pop("material", None)
+    if self_contact is not None:
+        data = {**data, "self_contact": self_contact}
     if solver is not None:
         name, options = (solver, {}) if isinstance(solver, str) else solver
         inner = options.get("inner")
@@ -63,9 +71,13 @@ def scene_text(
     data["budget"] = {item.name: value for item in fields(limits) if (value := getattr(limits, item.name)) is not None}
     if isinstance(scene, Scene) and scene.tuned:
         data["tuned"] = dict(scene.tuned)
-    return (
-        f"# Saved by Vivace {__version__}. Open it with: vivace view FILE, or vivace run FILE.\n\n{tomli_w.dumps(data)}"
-    )
+    head = f"# Saved by Vivace {__version__}. Open it with: vivace view FILE, or vivace run FILE."
+    return f"{head}\n\n{tomli_w.dumps(_tables_last(data))}"
+
+
+def _tables_last(data: dict[str, Any]) -> dict[str, Any]:
+    """Lines before tables, as TOML wants them."""
+    return dict(sorted(data.items(), key=lambda item: isinstance(item[1], dict | list)))
 
 
 def _meant(values: list[float]) -> list[float]:
@@ -79,7 +91,7 @@ def _source(scene: Scene | RigidScene) -> dict[str, Any]:
     known = scene.settings
     if "scene" in known:
         data: dict[str, Any] = {"scene": known["scene"], "parameters": dict(known["parameters"])}
-        for table in ("collisions", "bodies", "world"):
+        for table in ("fabric", "self_contact", "collisions", "bodies", "world"):
             if table in known:
                 data[table] = known[table]
         return data

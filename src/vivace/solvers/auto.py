@@ -112,6 +112,7 @@ class Auto(Solver):
 
     name = "auto"
     takes_hyperelastic = True
+    takes_free_bodies = True
 
     def __post_init__(self) -> None:
         self._solver: Solver | None = None

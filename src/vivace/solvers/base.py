@@ -20,6 +20,7 @@ from ..backends.cpu.arguments import Phase
 from ..checks import is_whole, read_value, shown
 from ..collisions.contacts import ContactForces, Contacts
 from ..colouring import Colouring
+from ..constraints import Role
 from ..deprecation import warn
 from ..energy.system import Frame, System
 from ..errors import InputError
@@ -99,6 +100,8 @@ class Solver(ABC):
     wrappers: ClassVar[Mapping[str, type[Solver]]] = {}  # what accelerates it in its own way, by the accelerator's name
     takes_terms: ClassVar[bool] = False  # whether it minimises energy terms of a model's own (`Model.add`)
     takes_hyperelastic: ClassVar[bool] = False  # whether it minimises those of hyperelastic materials
+    takes_valued: ClassVar[bool] = False  # whether it takes constraints that are known by their value alone
+    takes_free_bodies: bool = False  # whether it can be asked to push rigid bodies that are free
     pushes_bodies: bool = False  # whether `contact_forces` tells what presses on rigid bodies that are free
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
 
@@ -117,6 +120,26 @@ class Solver(ABC):
     def used(self) -> str:
         """The solver that made the last step: itself, unless it chooses among others."""
         return self.name
+
+    @property
+    def takes_contacts(self) -> bool:
+        """Whether it can follow what a model touches."""
+        return type(self).set_contacts is not Solver.set_contacts
+
+    def why_not(self, model: Model) -> str:
+        """What of a model it cannot simulate, in a few words; "" if it can. Asked before anything is prepared."""
+        touching = model.collisions
+        if touching is not None and not self.takes_contacts:
+            return "it does not follow contacts"
+        if touching is not None and any(not b.immovable for b in touching.bodies) and not self.takes_free_bodies:
+            return "it does not push rigid bodies"
+        alone = all(isinstance(term, Hyperelastic) for term in model.terms)
+        if model.terms and not (self.takes_terms or (alone and self.takes_hyperelastic)):
+            return "it cannot minimise energy terms of the model's own"
+        valued = [group.kind.name for group in model.groups if group.kind.role is Role.POSITION and len(group)]
+        if valued and not self.takes_valued:
+            return f"it does not know the constraint {valued[0]!r}"
+        return ""
 
     def substeps_for(self, model: Model, h: float, budget: Budget) -> int:
         """In how many equal parts this solver does best to make a step of h seconds under a budget."""

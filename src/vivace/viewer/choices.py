@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
-from ..errors import InputError, UnknownNameError
-from ..scenes import SCENES, RigidScene, Scene, load_scene, summary_of
+from ..checks import as_path
+from ..errors import FileError, InputError, UnknownNameError
+from ..mesh import Mesh
+from ..mesh.readers import READERS
+from ..scenes import SCENES, RigidScene, Scene, load_scene, parameters_of, summary_of
+from ..scenes.files import LOADING
+from ..scenes.own import load_leniently, own_scene
 from ..solvers import SOLVERS, Solver, make_solver, options_of
 from ..solvers.base import parse_solver
 from ..solvers.rigid import CONTACT_SOLVERS, ContactSolver, contact_options, make_contact_solver
+from . import messages
 from .messages import SceneChoice, SolverChoice
 
 # In the order of the list; each that is registered, and the wrapped ones that are worth comparing.
@@ -36,20 +45,53 @@ LIVE: dict[str, dict[str, Any]] = {
 }
 
 
+COARSE_CLOTH, COARSE_BODY, FINE = 0.25, 0.6, 1.6  # times a scene's own resolution: what the page offers
 CITATION = re.compile(r" \[\w+, [^\]]*\]")
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where a scene comes from: what `vivace view` was called with, or a name that the page chose."""
+    """Where a scene comes from: what `vivace view` was called with, a name that the page chose, or a mesh it sent.
+
+    `body`: the mesh, where it has been read already; `name` is then what to call it, and `file` what a scene file that
+    is saved calls the file that it came from.
+    """
 
     name: str
     parameters: dict[str, Any]
+    body: Mesh | None = None
+    file: str = ""
 
     def load(self) -> Scene | RigidScene:
         """The scene, with the parameters for looking at it where none are given; a file's goes by a name of its own."""
-        scene = load_scene(self.name, **{**LIVE.get(self.name, {}), **self.parameters})
+        if self.is_mesh:
+            scene: Scene | RigidScene = self._own()
+        else:
+            scene = load_scene(self.name, **{**LIVE.get(self.name, {}), **self.parameters})
         return scene if self.is_named or scene.name not in SCENES else replace(scene, name=f"{scene.name} (file)")
+
+    def _own(self) -> Scene:
+        options = dict(self.parameters)
+        kind = options.pop("kind", None)
+        options.pop("sew", None)  # what was split is sewn, whether somebody asks for it or not
+        if self.body is not None:
+            return replace(own_scene(self.body, kind, file=self.file), name=self.name)
+        path = as_path(self.name, "a scene")
+        if not path.is_file():
+            raise FileError(f"there is no file {path}")
+        unknown = set(options) - LOADING
+        if unknown:
+            raise InputError(f"a mesh file takes kind, {', '.join(sorted(LOADING))}, not {', '.join(sorted(unknown))}")
+        return own_scene(load_leniently(path, **options), kind, file=path.name)
+
+    @property
+    def is_mesh(self) -> bool:
+        """Whether it is a mesh, and not a scene."""
+        return self.body is not None or (not self.is_named and Path(self.name).suffix.lower() in READERS)
+
+    def with_parameters(self, **parameters: Any) -> Target:
+        """The same with some parameters changed."""
+        return replace(self, parameters={**self.parameters, **parameters})
 
     @property
     def is_named(self) -> bool:
@@ -118,10 +160,23 @@ def check_solver(name: str, known: list[SolverChoice]) -> SolverChoice:
     raise UnknownNameError("solver", name, [choice.name for choice in known])
 
 
-def scene_choices(own: str) -> list[SceneChoice]:
-    """All named scenes, and before them `own`, which the viewer began with, if it is none of them."""
+def scene_choices(own: str, also: Iterable[str] = ()) -> list[SceneChoice]:
+    """All named scenes; before them `own`, which the viewer began with, if it is none of these, and meshes it got."""
     named = [SceneChoice(name, CITATION.sub("", summary_of(name))) for name in SCENES]
-    return named if own in SCENES else [SceneChoice(own, "What the viewer was opened with."), *named]
+    sent = [SceneChoice(name, "Your own mesh.") for name in also if name != own]
+    return [*sent, *named] if own in SCENES else [SceneChoice(own, "What the viewer was opened with."), *sent, *named]
+
+
+def resolution_of(target: Target, cloth: bool) -> list[int]:
+    """The resolution of a named scene that has one, with the least and the most to offer; [] for others."""
+    if not target.is_named or "resolution" not in parameters_of(target.name):
+        return []
+    usual = LIVE.get(target.name, {}).get("resolution", parameters_of(target.name)["resolution"])
+    now = target.parameters.get("resolution", usual)
+    least, most = get_args(messages.Resolution)[1].ge, get_args(messages.Resolution)[1].le
+    coarsest = (COARSE_CLOTH if cloth else COARSE_BODY) * usual
+    low, high = max(least, math.ceil(coarsest)), min(most, int(FINE * usual))
+    return [int(now), min(low, int(now)), max(high, int(now))]
 
 
 assert all(name.partition("(")[0] in SOLVERS for name in SOLVER_NAMES)

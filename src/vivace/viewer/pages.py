@@ -90,6 +90,8 @@ def read_request(request: Request) -> Asked | Response:
     """What a request asks for, or why it cannot be told."""
     try:
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
+        if not request.path.startswith("/"):
+            raise ValueError("a whole address: this is no proxy")
         parts = urlsplit(request.path)
         path, said = unquote(parts.path), parse_qs(parts.query)
     except (MultipleValuesError, ValueError):

@@ -99,6 +99,21 @@ class Running(ABC, Generic[Sim]):
 
     # --- settings -------------------------------------------------------------------------------------------------
 
+    @property
+    @abstractmethod
+    def controls(self) -> list[str]:
+        """The settings that do something for this scene and its solver."""
+
+    @property
+    def offered(self) -> list[str]:
+        """Names of the solvers that can do what the scene needs."""
+        return [choice.name for choice in self.choices]
+
+    @property
+    def colourings(self) -> list[ColourBy]:
+        """What there is to colour the body by."""
+        return ["plain"]
+
     def _set(self, **values: Any) -> None:
         self.settings = replace(self.settings, **values)
 
@@ -148,6 +163,14 @@ class Running(ABC, Generic[Sim]):
     @abstractmethod
     def set_wind_heading(self, value: float) -> None:
         """Turn the wind (degrees; 0 is +x, 90 is -z)."""
+
+    @abstractmethod
+    def set_fabric(self, value: str) -> None:
+        """Make cloth of a fabric, by its name; "" as the scene has it."""
+
+    @abstractmethod
+    def set_self_contact(self, value: bool) -> None:
+        """Let the body touch itself, or not."""
 
     @abstractmethod
     def set_stiffness(self, value: float) -> None:

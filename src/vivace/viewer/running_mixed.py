@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class MixedPointers:
 
 class RunningMixedScene(RunningScene):
     """A scene of soft bodies and of rigid ones that move; the arguments are those of `RunningScene`."""
+
+    _comparable: ClassVar[bool] = False
 
     def __init__(self, scene: Scene, sim: Simulation, number: int = 1, **options: Any):
         super().__init__(scene, sim, number, **options)

@@ -97,6 +97,8 @@ class RunningRigidScene(Running[RigidSimulation]):
             relaxation=None,
             budget_ms=within("budget_ms", sim.budget.ms or DEFAULT_MS),
             iterations=sim.budget.iterations if sim.budget.ms is None else None,
+            fabric="",
+            self_contact=False,
             stiffness=1.0,
             time_step=sim.time_step,
             gravity=float(-sim.gravity[1]),
@@ -175,6 +177,19 @@ class RunningRigidScene(Running[RigidSimulation]):
     def set_wind_heading(self, value: float) -> None:
         """Refused."""
         self._refuse("wind blows on soft bodies")
+
+    @property
+    def controls(self) -> list[str]:
+        """Of solver, time and gravity; those of soft bodies are not among them."""
+        return ["solver", "budget_ms" if self.settings.iterations is None else "iterations", "time_step", "gravity"]
+
+    def set_fabric(self, value: str) -> None:
+        """Refused."""
+        self._refuse("cloth is made of a fabric")
+
+    def set_self_contact(self, value: bool) -> None:
+        """Refused: rigid bodies always touch each other."""
+        self._refuse("soft bodies may touch themselves or not")
 
     def set_stiffness(self, value: float) -> None:
         """Refused."""

@@ -9,17 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import InputError, VivaceError
+from ..hyperelastic.term import Hyperelastic
 from ..model import Model
+from ..model.fabrics import is_sheet
 from ..scenes import Scene
+from ..scenes.self_contact import can_touch_itself, touches_itself
 from ..simulation.report import Report
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from .choices import check_solver, name_of, solver_choices, with_relaxation
 from .editing import ModelEdit, joined
-from .messages import RANGES, BodyKind, Grab, Settings
+from .messages import RANGES, BodyKind, ColourBy, Grab, Settings
 from .pointers import Pointers, usual_force, usual_radius
 from .running import DEFAULT_MS, Lost, Running, shortened, within
 from .snapshot import Backdrop, SimulationView, moved
+from .tailoring import tailored
 
 FAR = 1e3  # times the scene's size: where a body is counted as lost, like one that is not finite
 TRACED = 3  # every so many steps, the residual of each sweep is kept: the page draws no more curves than that
@@ -36,6 +40,7 @@ class RunningScene(Running[Simulation]):
     """
 
     bodies: ClassVar[BodyKind] = "soft"
+    _comparable: ClassVar[bool] = True
     fallback: ClassVar[str] = "auto"
 
     scene: Scene
@@ -52,9 +57,10 @@ class RunningScene(Running[Simulation]):
         force = usual_force(sim.model)
         self.scene, self.sims, self.pointers = scene, [sim], Pointers(force)
         self.backdrop = Backdrop(number, scene)
-        self.model = self.own_model = sim.model  # as stiff as the scene has it, and as it began
+        self.model = self.own_model = sim.model  # as the scene has it, and as it began
         name = name_of(sim.solver)
         self.choices, self.names = solver_choices(name), [name]
+        self._able: tuple[object, list[str]] | None = None  # contacts of the model, and who can follow them
         low, high = sim.model.mesh.bounds
         self._far = float(np.abs([low, high]).max() + FAR * max(float((high - low).max()), 1e-3))
         self._start = sim.positions, sim.velocities
@@ -69,6 +75,8 @@ class RunningScene(Running[Simulation]):
             relaxation=getattr(sim.solver, "omega", None),
             budget_ms=within("budget_ms", sim.budget.ms or DEFAULT_MS),
             iterations=None,
+            fabric="",
+            self_contact=touches_itself(sim.model),
             stiffness=1.0,
             time_step=sim.time_step,
             gravity=float(-sim.gravity[1]),
@@ -157,11 +165,12 @@ class RunningScene(Running[Simulation]):
     def use_model(self, edit: ModelEdit, *, back: bool = False) -> None:
         """Go on with the model after an edit, or with the one before it: positions and velocities carry over."""
         model = edit.before if back else edit.after
+        made = tailored(model, self.settings)
         start = self.scene.start if self.scene.start is None else self._placed(self.scene.start, edit, back)
         self.scene = replace(self.scene, model=model, start=start)
         if edit.parents is None:
             for sim in self.sims:
-                sim.replace_model(model.stiffened(self.settings.stiffness))
+                sim.replace_model(made)
         else:
             self.pointers.release_all(self.sims)
             self.sims = [self._carried(sim, edit, back) for sim in self.sims]
@@ -183,7 +192,7 @@ class RunningScene(Running[Simulation]):
         """A simulation that goes on from where another is, whose vertices a cut has parted, or joined again."""
         assert edit.parents is not None
         k, model = self.sims.index(sim), edit.before if back else edit.after
-        made = self._like(sim, model.stiffened(self.settings.stiffness), make_solver(self._asked(k)))
+        made = self._like(sim, tailored(model, self.settings), make_solver(self._asked(k)))
         if back:
             made.positions = joined(sim.positions, edit.parents, edit.after.masses)
             made.velocities = joined(sim.velocities, edit.parents, edit.after.masses)
@@ -221,12 +230,66 @@ class RunningScene(Running[Simulation]):
             sim.wind = (speed * np.cos(angle), 0.0, -speed * np.sin(angle))
         self._set(wind=speed, wind_heading=heading)
 
+    def set_fabric(self, value: str) -> None:
+        """Make cloth of a fabric, by its name; "" as the scene has it."""
+        self._tailor(fabric=value)
+
+    def set_self_contact(self, value: bool) -> None:
+        """Let the body touch itself, or not; InputError if the solver cannot follow that."""
+        self._tailor(self_contact=value)
+
     def set_stiffness(self, value: float) -> None:
         """Set all stiffnesses to so many times the scene's own."""
-        model = self.model.stiffened(value)
+        self._tailor(stiffness=value)
+
+    def _tailor(self, **values: Any) -> None:
+        """Go on with a body made otherwise; what is wrong with it is said before anything changes."""
+        model = tailored(self.model, replace(self.settings, **values))
+        for name, sim in zip(self.names, self.sims, strict=True):
+            refuse_unable(name, sim.solver, model)
         for sim in self.sims:
             sim.replace_model(model)
-        self._set(stiffness=value)
+        self._set(**values)
+
+    @property
+    def controls(self) -> list[str]:
+        """All but those that have nothing to act on."""
+        model, choice = self.model, next((c for c in self.choices if c.name == self.settings.solver), None)
+        surface = can_touch_itself(model)
+        there = {
+            "fabric": is_sheet(model),
+            "self_contact": surface,
+            "stiffness": True,
+            "wind": surface,
+            "grab_radius": True,
+            "hand_force": True,
+            "compare": self._comparable,
+            "relaxation": choice is not None and choice.relaxation is not None,
+            "colour_by": True,
+            **dict.fromkeys(("solver", "budget_ms", "time_step", "gravity"), True),
+        }
+        return [name for name, has in there.items() if has]
+
+    @property
+    def colourings(self) -> list[ColourBy]:
+        """Those that have something to show for this model and solver."""
+        model, solver = self.sims[0].model, self.sims[0].solver
+        there: dict[ColourBy, bool] = {
+            **dict.fromkeys(("plain", "strain", "velocity", "residual"), True),
+            "contact": model.collisions is not None,
+            "graph": solver.colouring is not None,
+            "conversion": any(isinstance(term, Hyperelastic) for term in model.terms),
+        }
+        return [kind for kind, has in there.items() if has or kind == self.settings.colour_by]
+
+    @property
+    def offered(self) -> list[str]:
+        """Names of the solvers that can do what the scene needs, as it is made now."""
+        model = self.sims[0].model
+        if self._able is None or self._able[0] is not model.collisions:
+            names = [choice.name for choice in self.choices if not make_solver(choice.name).why_not(model)]
+            self._able = model.collisions, names
+        return self._able[1]
 
     def set_relaxation(self, value: float) -> None:
         """Set ω of the solver, at most what it can take; InputError where it has none."""
@@ -242,6 +305,7 @@ class RunningScene(Running[Simulation]):
         """A function for another thread that makes a solver, and has it set up and compiled for this scene."""
         check_solver(name, self.choices)
         first = self.sims[0]
+        refuse_unable(name, make_solver(name), first.model)
         model, positions, h, threads, seed = first.model, first.positions, first.time_step, first.threads, first.seed
         poses = None if first.bodies is None else first.bodies.memory()
 
@@ -268,7 +332,7 @@ class RunningScene(Running[Simulation]):
     def compare_with(self, name: str, solver: Solver) -> None:
         """A second simulation that goes on from where the first is."""
         first = self.sims[0]
-        sim = self._like(first, self.model.stiffened(self.settings.stiffness), solver)
+        sim = self._like(first, tailored(self.model, self.settings), solver)
         sim.positions, sim.velocities = first.positions, first.velocities
         sim.gravity, sim.wind = first.gravity, first.wind
         self.pointers.join(sim)
@@ -294,6 +358,13 @@ class RunningScene(Running[Simulation]):
         """End the split view."""
         del self.sims[1:], self.names[1:]
         self._set(compare="")
+
+
+def refuse_unable(name: str, solver: Solver, model: Model) -> None:
+    """Raise InputError if a solver cannot do what a model needs."""
+    why = solver.why_not(model)
+    if why:
+        raise InputError(f"{name} cannot go on with this scene: {why}; choose another solver, auto for one")
 
 
 def posed(view: SimulationView, sim: Simulation) -> SimulationView:

@@ -15,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from websockets.asyncio.server import Server as WebSocketServer
 from websockets.asyncio.server import ServerConnection, serve
@@ -24,18 +26,25 @@ from websockets.http11 import Request, Response
 from .._version import __version__
 from ..errors import InputError, VivaceError
 from ..pictures.camera import Camera
-from ..scenes import RigidScene
+from ..scenes import RigidScene, Scene
+from ..scenes.self_contact import touches_itself
 from ..scenes.writing import scene_text
 from . import messages as m
-from .choices import contact_solver_choices, scene_choices, solver_choices, with_relaxation
+from .actions.loading import take_mesh
+from .choices import Target, contact_solver_choices, scene_choices, solver_choices, with_relaxation
 from .exports import POSE_FORMATS, RECORDING_FORMATS, Cancelled, Work, choices, pose_file, recording_file
 from .frames import frame_message
+from .mesh_content import CHECKS
 from .pace import Pace
 from .pages import Connection, Pages, read_request, refusal, response
 from .security import Allowance, Gate
 from .session import Session
 from .snapshot import Snapshot
+from .tailoring import fabric_choices
+from .uploads import Uploads
 
+UPLOAD = "/upload"
+SOCKETS = ("/socket", UPLOAD)
 MOST_CLIENTS = 8
 MOST_FAULTS = 100  # messages that make no sense, after which a client is not listened to any longer
 MOST_MAIL = 64  # messages kept for a client that does not read
@@ -80,7 +89,7 @@ class Server:
         self._count = 0
         self._pace = Pace()  # the encoder's
         self._saving: Work | None = None
-        self.pages = Pages()
+        self.pages, self._uploads = Pages(), Uploads(self._take_mesh)
 
     @property
     def has_page(self) -> bool:
@@ -140,12 +149,12 @@ class Server:
         if isinstance(asked, Response):
             return asked
         path, host = asked.path, asked.host
-        private = path in ("/socket", "/check") or path.startswith("/files/")
+        private = path in (*SOCKETS, "/check") or path.startswith("/files/")
         # The page's code is nobody's secret: it has to come through a proxy whose name we do not know, to say so.
         refused = self.gate.why_not(request.path, host, asked.origin if private else None, key=private)
         if refused:
             return refusal(refused, page=path == "/index.html")
-        if path == "/socket":
+        if path in SOCKETS:
             return None
         if path == "/check":
             return response(http.HTTPStatus.OK, b"let in", "text/plain")
@@ -159,6 +168,8 @@ class Server:
     # --- the socket -----------------------------------------------------------------------------------------------
 
     async def _attend(self, socket: ServerConnection) -> None:
+        if socket.request is not None and urlsplit(socket.request.path).path == UPLOAD:
+            return await self._uploads.attend(socket)
         if len(self.clients) >= MOST_CLIENTS:
             return await socket.close(FULL, f"{MOST_CLIENTS} pages are looking on already")
         self._count += 1
@@ -168,8 +179,10 @@ class Server:
         running = session.running_scene
         soft, contact = solver_choices(), contact_solver_choices()
         solvers = (running.choices, contact) if running.bodies == "soft" else (soft, running.choices)
-        formats = choices(RECORDING_FORMATS), choices(POSE_FORMATS)
-        client.post(m.Hello(__version__, client.name, *solvers, scene_choices(session.own), *formats))
+        also = [] if session.uploaded is None else [session.uploaded.name]
+        scenes, fabrics = scene_choices(session.own, also), fabric_choices()
+        files = choices(RECORDING_FORMATS), choices(POSE_FORMATS)
+        client.post(m.Hello(__version__, client.name, *solvers, scenes, fabrics, session.gallery, list(CHECKS), *files))
         client.post(session.state)
         session.watchers = len(self.clients)
         session.call(lambda: None)  # wakes it
@@ -191,6 +204,9 @@ class Server:
             session.watchers = len(self.clients)
             session.leave(client.name)
         return None
+
+    def _take_mesh(self, target: Target) -> None:
+        self.session.call(lambda: take_mesh(self.session, target))
 
     def _receive(self, client: Client, text: str | bytes) -> None:
         try:
@@ -301,4 +317,13 @@ def _scene_file(session: Session) -> str:
         gravity=sim.gravity,
         wind=None if isinstance(session.scene, RigidScene) else sim.wind,
         stiffness=settings.stiffness,
+        **_tailoring(session.scene, settings),
     )
+
+
+def _tailoring(scene: Scene | RigidScene, settings: m.Settings) -> dict[str, Any]:
+    """What people made of a soft scene's body, as far as it is not the scene's own."""
+    if isinstance(scene, RigidScene):
+        return {}
+    changed = settings.self_contact != touches_itself(scene.model)
+    return {"fabric": settings.fabric, "self_contact": settings.self_contact if changed else None}

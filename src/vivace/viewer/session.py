@@ -31,7 +31,7 @@ from ..scenes import RigidScene, Scene
 from . import messages as m
 from .actions import ACTIONS, Action
 from .background_worker import BackgroundWorker
-from .choices import Target
+from .choices import Target, resolution_of
 from .ghost import Ghost
 from .history import History
 from .priority import Preference
@@ -60,6 +60,7 @@ class Session:
         target: where the scene comes from.
         scene: the scene itself, where it is there already.
         sim: a simulation to show as it is, instead of a new one of the scene.
+        gallery: whether nobody chose the scene, so that pages begin with a choice.
     """
 
     def __init__(
@@ -72,8 +73,11 @@ class Session:
         budget_ms: float | None = None,
         threads: int | None = None,
         seed: int = 0,
+        gallery: bool = False,
     ):
-        self.target = target
+        self.target = self.current = target
+        self.gallery = gallery
+        self.uploaded: Target | None = None  # the mesh that somebody sent last
         self.making: dict[str, Any] = {"threads": threads, "seed": seed}
         self.given = sim  # somebody's own simulation
         scene = target.load() if scene is None else scene
@@ -181,8 +185,11 @@ class Session:
         recording, running = self.recording, self.running_scene
         busy = self._background.busy or (FIRST_STEP if self.newest is None else "")
         recorded = recording.active, recording.frames, recording.seconds
+        resolution = resolution_of(self.current, "fabric" in running.controls)
+        kinds = self.scene.settings.get("kind", ""), self.scene.settings.get("kinds", [])
+        fits = running.controls, running.offered, running.colourings, resolution, *kinds
         pins, undo, redo = running.pins, self.history.undo_label, self.history.redo_label
-        said = self.scene.name, running.bodies, self.settings, busy, *recorded
+        said = self.scene.name, running.bodies, self.settings, *fits, busy, *recorded
         return m.State(*said, pins, undo, redo, self.replay)
 
     # --- the thread -----------------------------------------------------------------------------------------------
@@ -344,9 +351,9 @@ class Session:
             what()
             self.changed()
 
-    def begin(self, scene: Scene | RigidScene, sim: Any) -> None:
+    def begin(self, scene: Scene | RigidScene, sim: Any, target: Target) -> None:
         """Go on with another scene; what is held falls."""
-        old = self.running_scene
+        old, self.current = self.running_scene, target
         old.pointers.release_all(old.sims)
         self.recording.end()
         self.history.clear()
@@ -355,7 +362,7 @@ class Session:
         self.running_scene = run_scene(scene, sim, number, before=old.settings, budget_ms=budget)
         self.changed()
 
-    def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str) -> None:
+    def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str | None) -> None:
         """Let the background worker make something; what `work` returns is done in the physics thread."""
 
         def failed(error: Exception) -> None:

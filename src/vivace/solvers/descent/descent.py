@@ -83,6 +83,7 @@ class Descent(Solver):
     name = "descent"
     _first = 1.0
     takes_hyperelastic = True
+    takes_free_bodies = True
     snaps_pins = False
     layout: Layout | None = None
     _instead: np.ndarray | None = None  # where the next step begins, if not where it is told to

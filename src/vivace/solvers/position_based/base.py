@@ -144,6 +144,7 @@ class PositionalSolver(Solver):
     stiffness: float | None = None
     bend: float | None = None
     starts_anywhere = False  # its inertia is where it starts
+    takes_valued = True
     listed: list[Listed]
     contact_phases: Sequence[Phase] = ()
     _plan: Plan | None = None

@@ -27,6 +27,7 @@ class ChebyshevJacobi(ChebyshevMethod, Solver):
     inner: str = "pbd-jacobi"
 
     starts_anywhere = False
+    takes_valued = True
 
     def __post_init__(self) -> None:
         self.check_options()

@@ -269,6 +269,16 @@ class CorrectingSolver(Solver):
             self._plan_steps()
 
     @property
+    def takes_contacts(self) -> bool:
+        """Where corrections keep up with them."""
+        return self.corrector.follows_contacts
+
+    @property
+    def takes_free_bodies(self) -> bool:  # type: ignore[override]
+        """Where contacts have a stiffness of their own, so that their forces can be remembered."""
+        return bool(np.isfinite(self.corrector.contact))
+
+    @property
     def pushes_bodies(self) -> bool:  # type: ignore[override]
         """Where contacts remember their forces."""
         return self.layout is not None and self.layout.contacts is not None and self.layout.contacts.remembers

@@ -43,6 +43,7 @@ class Newton(Solver):
 
     name = "newton"
     takes_terms = True
+    takes_valued = True
     _frame: Frame | None = None
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:

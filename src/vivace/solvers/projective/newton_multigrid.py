@@ -90,6 +90,7 @@ class NewtonMultigrid(Solver):
 
     name = "newton-multigrid"
     takes_hyperelastic = True
+    takes_free_bodies = True
     snaps_pins = False
     layout: Layout | None = None
     _instead: np.ndarray | None = None  # where the next step begins, if not where it is told to

@@ -19,6 +19,8 @@ class Session(Protocol):
     Attributes:
         own: the name of the scene that it was started with.
         target: where that comes from.
+        current: where the scene that runs comes from.
+        uploaded: a mesh that somebody sent, if anybody did.
         given: somebody's own simulation, if it was started with one.
         making: how simulations are made: threads, seed.
         single_steps: to be made although it is paused.
@@ -29,6 +31,8 @@ class Session(Protocol):
 
     own: str
     target: Target
+    current: Target
+    uploaded: Target | None
     given: Any
     making: dict[str, Any]
     running_scene: Running[Any]
@@ -57,10 +61,10 @@ class Session(Protocol):
     def if_still(self, running: Running[Any], what: Callable[[], None]) -> None:
         """Do something to a running scene that may have been replaced meanwhile."""
 
-    def begin(self, scene: Any, sim: Any) -> None:
+    def begin(self, scene: Any, sim: Any, target: Target) -> None:
         """Go on with another scene."""
 
-    def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str) -> None:
+    def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str | None) -> None:
         """Let the background worker make something; what `work` returns is done in the physics thread."""
 
     def publish_again(self) -> None:

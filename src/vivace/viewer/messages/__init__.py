@@ -4,7 +4,7 @@ The page's types (page/src/messages.ts) are made from these by `python -m vivace
 the two together. Text messages are JSON objects whose "type" is the class's own word. The two binary ones, `SceneData`
 and `FrameData`, are a header with arrays behind it, see `packing`.
 
-    page ──► server    grab drag release   change run load_scene set_recording save cancel   drawn
+    page ──► server    grab drag release   change run load_scene remake set_recording save cancel   drawn
                        pin pin_by cut history replay restore
     server ──► page    hello state starting notice slipped progress download   SceneData FrameData (binary)
 
@@ -28,6 +28,7 @@ from .from_page import (
     Pin,
     PinBy,
     Release,
+    Remake,
     Replay,
     Restore,
     Run,
@@ -47,11 +48,13 @@ from .settings import (
     Heading,
     Index,
     Iterations,
+    MeshKind,
     Name,
     Order,
     PinRule,
     Pointer,
     Relaxation,
+    Resolution,
     Settings,
     Stiffness,
     Stroke,
@@ -63,6 +66,7 @@ from .settings import (
 )
 from .to_page import (
     Download,
+    FabricChoice,
     FormatChoice,
     GhostState,
     Hello,
@@ -91,6 +95,7 @@ __all__ = [
     "Download",
     "Drag",
     "Drawn",
+    "FabricChoice",
     "FormatChoice",
     "FrameData",
     "FromPage",
@@ -107,6 +112,7 @@ __all__ = [
     "Index",
     "Iterations",
     "LoadScene",
+    "MeshKind",
     "Name",
     "Notice",
     "Order",
@@ -117,7 +123,9 @@ __all__ = [
     "Progress",
     "Relaxation",
     "Release",
+    "Remake",
     "Replay",
+    "Resolution",
     "Restore",
     "Run",
     "Save",

@@ -15,11 +15,13 @@ from .settings import (
     Heading,
     Index,
     Iterations,
+    MeshKind,
     Name,
     Order,
     PinRule,
     Pointer,
     Relaxation,
+    Resolution,
     Stiffness,
     Stroke,
     TimeStep,
@@ -78,6 +80,8 @@ class Change:
     relaxation: Relaxation | None = None
     budget_ms: BudgetMs | None = None
     iterations: Iterations | None = None
+    fabric: Name | None = None
+    self_contact: bool | None = None
     stiffness: Stiffness | None = None
     time_step: TimeStep | None = None
     gravity: Gravity | None = None
@@ -103,6 +107,15 @@ class LoadScene:
 
     type: ClassVar[str] = "load_scene"
     name: Name
+
+
+@dataclass(frozen=True)
+class Remake:
+    """Make the scene anew with the settings as they are: finer or coarser, or one's own mesh as something else."""
+
+    type: ClassVar[str] = "remake"
+    resolution: Resolution | None = None
+    kind: MeshKind | None = None
 
 
 @dataclass(frozen=True)
@@ -209,7 +222,8 @@ class Drawn:
 
 
 Editing = Pin | PinBy | Cut | History | Replay | Restore
-FromPage = Grab | Drag | Release | Change | Run | LoadScene | SetRecording | Save | Cancel | SetGhost | Editing | Drawn
+Told = LoadScene | Remake | SetRecording | Save | Cancel | SetGhost
+FromPage = Grab | Drag | Release | Change | Run | Told | Editing | Drawn
 
 RANGES: dict[str, tuple[float, float]] = {
     item.name: (meta.ge, meta.le)

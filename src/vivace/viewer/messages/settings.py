@@ -25,6 +25,7 @@ ColourBy = Literal["plain", "strain", "velocity", "graph", "contact", "residual"
 PinRule = Literal["top", "corners", "none", "scene"]
 BodyKind = Literal["soft", "rigid"]
 GhostPhase = Literal["off", "watching", "computing", "showing"]
+MeshKind = Literal["jelly", "shell", "cloth"]  # what a mesh of one's own can be made to be
 
 # Each setting with its range; the page's sliders have the same.
 BudgetMs = Annotated[float, Meta(ge=1, le=33)]
@@ -37,6 +38,7 @@ Wind = Annotated[float, Meta(ge=0, le=20)]
 Heading = Annotated[float, Meta(ge=0, le=360)]
 GrabRadius = Annotated[float, Meta(ge=0, le=0.3)]
 HandForce = Annotated[float, Meta(ge=0.1, le=2000)]
+Resolution = Annotated[int, Meta(ge=4, le=200)]
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,9 @@ class Settings:
         compare: the solver of the other half of a split view; "" for none.
         relaxation: ω of `solver`; None where it has none.
         iterations: of a substep of rigid bodies; None where `budget_ms` is what ends a step.
-        stiffness: times the scene's own.
+        fabric: what cloth is made of, by name; "" as the scene has it.
+        self_contact: whether the body touches itself.
+        stiffness: times the scene's own, or the fabric's.
         time_step: s.
         gravity: m/s², downward.
         wind: m/s, blowing towards `wind_heading` (degrees; 0 is +x, 90 is -z).
@@ -60,6 +64,8 @@ class Settings:
     relaxation: float | None
     budget_ms: float
     iterations: int | None
+    fabric: str
+    self_contact: bool
     stiffness: float
     time_step: float
     gravity: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from .settings import BodyKind, GhostPhase, Settings
+from .settings import BodyKind, ColourBy, GhostPhase, MeshKind, Settings
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,20 @@ class SceneChoice:
 
 
 @dataclass(frozen=True)
+class FabricChoice:
+    """A fabric that the page offers: kg/m², N/m, N m, 1/s and m."""
+
+    name: str
+    summary: str
+    density: float
+    stretch: float
+    bend: float
+    friction: float
+    damping: float
+    thickness: float
+
+
+@dataclass(frozen=True)
 class FormatChoice:
     """A format of files that can be made."""
 
@@ -38,7 +52,9 @@ class FormatChoice:
 class Hello:
     """The first message. `client`: this page's key in `FrameData.orders`.
 
-    `solvers` are for soft bodies, `contact_solvers` for rigid ones.
+    `solvers` are for soft bodies, `contact_solvers` for rigid ones; `State.solvers` says which of them fit the scene.
+    `gallery`: the viewer was started without a scene, so that the page begins with a choice. `uploads`: endings of the
+    files that it takes.
     """
 
     type: ClassVar[str] = "hello"
@@ -47,6 +63,9 @@ class Hello:
     solvers: list[SolverChoice]
     contact_solvers: list[SolverChoice]
     scenes: list[SceneChoice]
+    fabrics: list[FabricChoice]
+    gallery: bool
+    uploads: list[str]
     recording_formats: list[FormatChoice]
     pose_formats: list[FormatChoice]
 
@@ -56,6 +75,11 @@ class State:
     """After every change.
 
     Attributes:
+        controls: settings that do something for this scene and solver; the page shows no others.
+        solvers: names of those that can do what the scene needs.
+        colourings: what there is to colour the body by.
+        resolution: of a scene that has one, with the least and the most that the page offers.
+        kind: what a mesh of one's own is made to be, and `kinds` what else it could be; "" for other scenes.
         busy: what is being prepared in the background, "" when nothing.
         pins: how many vertices are pinned.
         undo: what would be taken back next, in a word or two; "" where there is nothing.
@@ -67,6 +91,12 @@ class State:
     scene: str
     bodies: BodyKind
     settings: Settings
+    controls: list[str]
+    solvers: list[str]
+    colourings: list[ColourBy]
+    resolution: list[int]
+    kind: MeshKind | Literal[""]
+    kinds: list[MeshKind]
     busy: str
     recording: bool
     recorded_frames: int
