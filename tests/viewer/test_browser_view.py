@@ -204,7 +204,7 @@ def test_what_is_out_of_view_is_brought_back(page, cloth):
     until(lambda: page.page.locator("#bring_back").count() == 0, "the cloth in view")
     size = page.page.evaluate("[view.clientWidth, view.clientHeight]")
     until(
-        lambda: np.all((0 < np.array(page.at(MIDDLE))) & (page.at(MIDDLE) < np.array(size))), "its middle on the stage"
+        lambda: np.all((np.array(page.at(MIDDLE)) > 0) & (page.at(MIDDLE) < np.array(size))), "its middle on the stage"
     )
 
 
