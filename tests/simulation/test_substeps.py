@@ -11,7 +11,6 @@ from vivace.collisions import Plane
 from vivace.mesh import Mesh
 from vivace.scenes import make_scene
 from vivace.simulation import report as report_module
-from vivace.solvers import make_solver
 from vivace.solvers.auto import SPENT, round_ms
 from vivace.solvers.projective.correcting import CorrectingSolver
 
@@ -383,19 +382,3 @@ def test_a_body_of_tetrahedra_with_gravity_falls_as_it_must():
     fallen = parts * (parts + 1) / 2 * k**2 * 9.81
     np.testing.assert_allclose(sim.velocities[:, 1], -parts * k * 9.81, rtol=1e-4)
     np.testing.assert_allclose(start[:, 1] - sim.positions[:, 1], fallen, rtol=1e-4)
-
-
-@pytest.mark.parametrize("trace", [False, True])  # with a trace, substeps come one by one
-def test_a_solver_may_want_others_when_it_is_set_up(monkeypatch, trace):
-    """Found out in the first step by a solver that times itself: that step has as many parts as it wants then."""
-    wanted = [4]
-    kind = type(make_solver("vivace"))
-    monkeypatch.setattr(kind, "time_itself", lambda self, model: True)
-    monkeypatch.setattr(kind, "substeps_for", lambda self, model, h, budget: wanted[0])
-    model = Model.of(mesh.cloth(5, 5)).pin("corners")
-    sim = Simulation(model, solver="vivace", budget=Budget(ms=50.0, iterations=5), threads=1, trace=trace)
-    assert sim.substeps == 4
-    wanted[0] = 2
-    report = sim.step()
-    assert (report.substeps, sim.substeps) == (2, 2)
-    assert np.isfinite(report.energy)
