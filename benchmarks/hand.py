@@ -24,6 +24,7 @@ from vivace.collisions.collider_contacts import penetration
 from vivace.collisions.colliders import Plane
 from vivace.collisions.crossings import crossings
 from vivace.files import write_text
+from vivace.solvers import Budget
 from vivace.viewer import Target
 from vivace.viewer import messages as m
 from vivace.viewer.edges import Edges
@@ -89,10 +90,11 @@ SCRIPTS = {"drag": drag_hard, "fling": fling, "lift": lift_and_drop, "through": 
 class Bench:
     """A running scene, settled, from which every run starts."""
 
-    def __init__(self, parameters: dict[str, object], solver: str | None):
+    def __init__(self, parameters: dict[str, object], solver: str | None, budget: Budget | None = None):
         self.scene = Target("tablecloth", parameters).load()
         sim = self.scene.simulate(solver=solver)
         self.running: RunningScene = run_scene(self.scene, sim, budget_ms=budget_of(self.scene))
+        sim.budget = budget or sim.budget
         self.mesh = self.scene.model.mesh
         self.edges = Edges(self.mesh)
         self.colliders = self.scene.model.collisions.colliders

@@ -1,5 +1,9 @@
 // Made from src/vivace/viewer/messages/ by `python -m vivace.viewer.typescript`: change it there.
 
+export type AddedShape = "ball" | "box" | "capsule";
+
+export const ADDED_SHAPE: readonly AddedShape[] = ["ball", "box", "capsule"];
+
 export type BodyKind = "soft" | "rigid";
 
 export const BODY_KIND: readonly BodyKind[] = ["soft", "rigid"];
@@ -98,6 +102,12 @@ export interface ViewData {
   held: number[];
   held_points: number[][];
   depth: number | null;
+}
+
+/** Throw a rigid body into a scene of soft ones; it goes when the scene starts again. */
+export interface AddBody {
+  type: "add_body";
+  shape: AddedShape;
 }
 
 /** Make no file after all. */
@@ -380,7 +390,7 @@ export interface State {
   replay: number | null;
 }
 
-export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | SetRecording | Save | Cancel | SetGhost | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
+export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | AddBody | SetRecording | Save | Cancel | SetGhost | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
 
 export type ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download | GhostState;
 

@@ -119,6 +119,20 @@ def test_a_cube_falls_into_two():
     assert pieces(half.mesh) == 1
 
 
+@pytest.mark.slow
+def test_a_stroke_over_a_whole_body_parts_it():
+    box, rng = cube(8), np.random.default_rng(0)
+    middle = box.bounds.mean(axis=0)
+    for _ in range(20):
+        view = rng.normal(size=3)
+        along = np.cross(view, rng.normal(size=3))
+        view, along = (3 * x / np.linalg.norm(x) for x in (view, along))
+        away = middle + 0.1 * rng.normal() * np.cross(view, along) / 9
+        after = cut(box, middle + view, [away - along, away + along])
+        check(box, after)
+        assert pieces(after.mesh) >= 2
+
+
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6))
 def test_any_stroke(seed):

@@ -122,6 +122,13 @@ def test_without_tetgen_a_lattice_fills_it(monkeypatch):
 
 
 @pytest.mark.slow
+def test_tetgen_is_given_up_when_it_takes_too_long():
+    pytest.importorskip("tetgen")
+    with pytest.raises(InputError, match=r"within 0\.001 s"):
+        vv.mesh.tetrahedralise(ball(8, 0.5), seconds=0.001)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["jelly", "shell", "cloth"])
 def test_it_is_saved_as_it_is(kind, tmp_path):
     if kind == "jelly":

@@ -104,3 +104,20 @@ def test_grabbing_by_keyboard_alone(app, cloth):
     page.keyboard.press("ArrowLeft")  # which turns the view again
     turned = lambda: np.subtract(page.evaluate("window.vivace.camera.position.toArray()"), camera)  # noqa: E731
     until(lambda: np.linalg.norm(turned()) > 0.01, "the turn")
+
+
+def test_a_ball_is_thrown_in_and_goes_with_a_reset(app, cloth):
+    """The button puts it above the cloth; the page draws it; the view stays; starting again takes it out."""
+    page, session = app.page, cloth.session
+    camera = page.evaluate("window.vivace.camera.position.toArray()")
+    soft = 3 * sim_of(cloth).model.n
+    page.click("#add_ball")
+    until(lambda: sim_of(cloth).bodies is not None, "the ball")
+    app.until(f"window.vivace.ready && window.vivace.positions().length > {soft}")
+    app.frames(10)
+    app.shoot("hand-ball")
+    np.testing.assert_allclose(page.evaluate("window.vivace.camera.position.toArray()"), camera, atol=1e-6)
+    page.click("#reset")
+    until(lambda: sim_of(cloth).bodies is None, "the scene without it")
+    app.until(f"window.vivace.ready && window.vivace.positions().length === {soft}")
+    assert session.scene.name == "tablecloth"

@@ -112,7 +112,7 @@ export function ColouringSection() {
   const { shown, hold, letGo } = useShown(settings.value?.colour_by ?? "plain");
   return (
     <Section id="colouring" title="Colour by">
-      <fieldset class="segments" disabled={!live.value}>
+      <fieldset class="segments many" disabled={!live.value}>
         <legend class="visually-hidden">Colour the body by</legend>
         {(state.value?.colourings ?? COLOUR_BY).map((kind) => (
           <label key={kind}>

@@ -1,6 +1,7 @@
-// The hand: how hard a pointer pulls, and how much it takes hold of.
+// The hand: how hard a pointer pulls, and how much it takes hold of, and what it throws in.
 
-import { RANGES } from "../messages";
+import { ADDED_SHAPE, RANGES } from "../messages";
+import { send } from "../store";
 import { Section, Slider } from "./fields";
 import { fixed, short } from "./format";
 import { change, has, settings } from "./settings";
@@ -35,6 +36,23 @@ export function HandSection() {
         hint={now.grab_radius === 0 ? "Holds a single vertex." : undefined}
         ask={(value) => change("grab_radius", value)}
       />
+      <div class="field">
+        <p id="add-label">Throw in</p>
+        <div class="row wrap" role="group" aria-labelledby="add-label">
+          {ADDED_SHAPE.map((shape) => (
+            <button
+              type="button"
+              key={shape}
+              id={`add_${shape}`}
+              disabled={now.compare !== ""}
+              onClick={() => send({ type: "add_body", shape })}
+            >
+              {`${shape.charAt(0).toUpperCase()}${shape.slice(1)}`}
+            </button>
+          ))}
+        </div>
+        <p class="hint">Grab and throw it. Starting again takes it out.</p>
+      </div>
     </Section>
   );
 }

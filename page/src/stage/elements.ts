@@ -22,7 +22,6 @@ const FACES = [1, 2, 3, 0, 3, 2, 0, 1, 3, 0, 2, 1];
 
 const VERTEX = /* glsl */ `
 ${LIGHTING}
-attribute vec3 face;
 attribute vec4 corners;
 uniform highp sampler2D places;
 uniform vec3 colour;
@@ -41,7 +40,7 @@ void main() {
     #endif
   }
   vec3 middle = 0.25 * (p[0] + p[1] + p[2] + p[3]);
-  int a = int(face.x + 0.5), b = int(face.y + 0.5), c = int(face.z + 0.5);
+  int a = int(position.x + 0.5), b = int(position.y + 0.5), c = int(position.z + 0.5); // numbers of corners, not places
   vec3 n = normalize(cross(p[b] - p[a], p[c] - p[a]));
   vec3 place = middle + ${SHRUNK} * (p[a] - middle);
   #ifdef COLOURED
@@ -76,7 +75,7 @@ export class Elements {
     for (let k = 0; k < FACES.length; k += 3) {
       for (let turn = 0; turn < 3; turn++) for (let c = 0; c < 3; c++) faces.push(FACES[k + ((turn + c) % 3)]);
     }
-    geometry.setAttribute("face", new BufferAttribute(Float32Array.from(faces), 3));
+    geometry.setAttribute("position", new BufferAttribute(Float32Array.from(faces), 3));
     geometry.setAttribute("corners", new InstancedBufferAttribute(Float32Array.from(tets), 4));
     geometry.instanceCount = tets.length / 4;
     this.#material = new ShaderMaterial({

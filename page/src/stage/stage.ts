@@ -25,7 +25,7 @@ const TRIED = 60; // of these, the nearest: rims and what is hidden are missed
 const STILL = 2; // pixels of a still to one of CSS
 
 /** What cloth is made of, by name. */
-const fabric = computed(() => (state.value?.settings as { fabric?: string } | undefined)?.fabric ?? "");
+const fabric = computed(() => state.value?.settings.fabric ?? "");
 
 export class Stage {
   readonly pace = new PaceMeter();

@@ -2,7 +2,7 @@
 
 A blade is what a stroke on a screen sweeps: triangles from the eye through each piece of the stroke, endlessly far. Two
 elements that share a face (an edge of two triangles, a triangle of two tetrahedra, a vertex of two lines) part there if
-the way from the middle of one to the middle of the other, across the middle of the face, meets the blade. Seen in the
+the way from the middle of one to the middle of the other, across the middle of the face, leads through it. Seen in the
 dual mesh these ways are the edges, so what is found is a path, or a surface, of whole faces along the stroke, with ends
 where the stroke ends. Its teeth are taken off.
 
@@ -13,7 +13,7 @@ across faces at the vertex. At the tip of a cut the fan stays one, and so does t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from .splitting import doubled
 
 MOST_POINTS = 256  # of a stroke
 ROUNDS = 8  # of making a cut shorter
+MOST_MOVES = 30  # rounds of moving elements away from edges that would be pinched
+MOST_ROUNDS = 200  # at the last of which nothing would be cut
 TIGHTER = 1.001  # times shorter, at least
 
 
@@ -67,19 +69,15 @@ def cut(mesh: Mesh, eye: object, stroke: object, positions: object = None) -> Cu
     faces, pairs = _joints(elements)
     ways = _ways(now, elements, faces, pairs)
     parting = _tightened(_crossed(ways, apex, points), pairs, _sizes(now, faces))
-    while True:
+    for attempt in range(MOST_ROUNDS):
         parts, copied = _doubled(mesh.n_vertices, elements, faces, pairs, parting)
         if not len(copied):
             raise InputError("the stroke parts nothing: draw it over the body, from its border or across a few edges")
-        pinched = _pinched(parts, np.concatenate([np.arange(mesh.n_vertices), copied])) if mesh.is_volumetric else None
-        if pinched is None or not len(pinched):
+        parents = np.concatenate([np.arange(mesh.n_vertices), copied])
+        pinched = _pinched(parts, parents) if mesh.is_volumetric else np.zeros((0, 2), np.int64)
+        if not len(pinched):
             break
-        # Where a cut ends inside a body, an edge may be left with four faces: the body is closed again around it.
-        keys = [topology.edge_keys(faces[:, pair]) for pair in combinations(range(faces.shape[1]), 2)]
-        closing = np.isin(np.stack(keys), topology.edge_keys(pinched)).any(axis=0) & parting
-        if not closing.any():
-            break
-        parting &= ~closing
+        parting = _unpinched(parting, pinched, elements, faces, pairs, closing=attempt >= MOST_MOVES)
     return _made(mesh, parts.astype(np.int32), copied)
 
 
@@ -122,7 +120,7 @@ def _ways(positions: np.ndarray, elements: np.ndarray, faces: np.ndarray, pairs:
 
 
 def _crossed(ways: np.ndarray, eye: np.ndarray, stroke: np.ndarray) -> np.ndarray:
-    """(f,) whether each way meets the blade."""
+    """(f,) whether each way goes to the other side of the blade: meets it an odd number of times."""
     found = np.zeros(len(ways), bool)
     rays = stroke - eye
     sizes = np.linalg.norm(rays, axis=1)
@@ -135,7 +133,7 @@ def _crossed(ways: np.ndarray, eye: np.ndarray, stroke: np.ndarray) -> np.ndarra
             continue
         height = seen @ normal
         for a, b in ((0, 1), (1, 2)):
-            crossing = np.flatnonzero(((height[:, a] >= 0) != (height[:, b] >= 0)) & ~found)
+            crossing = np.flatnonzero((height[:, a] >= 0) != (height[:, b] >= 0))
             if not len(crossing):
                 continue
             down, up = height[crossing, a], height[crossing, b]
@@ -143,7 +141,7 @@ def _crossed(ways: np.ndarray, eye: np.ndarray, stroke: np.ndarray) -> np.ndarra
             point = (1 - share) * seen[crossing, a] + share * seen[crossing, b]
             # point = α p + β q; within the wedge, its second border counted and not the first.
             alpha, beta = np.cross(point, q) @ normal, np.cross(p, point) @ normal
-            found[crossing] = (alpha >= 0) & (beta > 0)
+            found[crossing] ^= (alpha >= 0) & (beta > 0)
     return found
 
 
@@ -198,6 +196,34 @@ def _doubled(
     joined = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
     fans = topology.connected_components(corners.size, joined)[1].reshape(elements.shape)
     return doubled(n, elements, fans, np.unique(faces[parting]))
+
+
+def _unpinched(
+    parting: np.ndarray, pinched: np.ndarray, elements: np.ndarray, faces: np.ndarray, pairs: np.ndarray, closing: bool
+) -> np.ndarray:
+    """A cut without edges (k, 2) at which the body would hang together by the edge alone.
+
+    Of the elements around such an edge, the smallest lot between two faces that part goes to the other side. Where a
+    cut ends inside a body that may be of no use; `closing`: then it is closed again around the edge.
+    """
+    parting, moved = parting.copy(), set[int]()
+    for u, v in np.unique(np.sort(pinched, axis=1), axis=0).tolist():
+        here = np.flatnonzero((faces == u).any(axis=1) & (faces == v).any(axis=1))
+        if closing:
+            parting[here] = False
+            continue
+        around = np.unique(pairs[here])
+        if moved & set(around.tolist()):
+            continue  # what went to the other side for one edge does not come back for the next
+        joined = np.searchsorted(around, pairs[here[~parting[here]]])
+        count, lots = topology.connected_components(len(around), joined)
+        if count > 1:
+            smallest = around[lots == np.bincount(lots).argmin()]
+            moved.update(smallest.tolist())
+            for element in smallest.tolist():
+                own = (pairs == element).any(axis=1)
+                parting[own] = ~parting[own]
+    return parting
 
 
 def _pinched(tets: np.ndarray, parents: np.ndarray) -> np.ndarray:

@@ -45,7 +45,9 @@ def require_closed(mesh: Mesh) -> None:
         )
 
 
-def tetrahedralise(mesh: Mesh, *, max_volume: float | None = None, quality: float = 1.5) -> Mesh:
+def tetrahedralise(
+    mesh: Mesh, *, max_volume: float | None = None, quality: float = 1.5, seconds: float | None = None
+) -> Mesh:
     """Fill a closed surface with tetrahedra. The surface stays as it is; its vertices come first and keep their groups.
 
     Args:
@@ -54,10 +56,11 @@ def tetrahedralise(mesh: Mesh, *, max_volume: float | None = None, quality: floa
             not be split, can be larger.
         quality: largest ratio of a tetrahedron's circumradius to its shortest edge, above 1; smaller is better shaped
             and needs more tetrahedra.
+        seconds: after which TetGen is given up; None: as long as it takes.
 
     Raises:
         MissingExtraError: without the `tetgen` library.
-        InputError: if the surface is open or crosses itself.
+        InputError: if the surface is open or crosses itself, or filling it takes longer than `seconds`.
     """
     if max_volume is not None:
         check_size("max_volume (in m³)", max_volume)
@@ -69,20 +72,23 @@ def tetrahedralise(mesh: Mesh, *, max_volume: float | None = None, quality: floa
     options: dict[str, float] = {"minratio": float(quality)}
     if max_volume is not None:
         options |= {"fixedvolume": True, "maxvolume": float(max_volume)}
-    nodes, tets = _run(mesh, options)
+    nodes, tets = _run(mesh, options, seconds)
     inverted = measure.tet_volumes(nodes, tets) < 0
     tets[inverted] = tets[inverted][:, [0, 1, 3, 2]]
     kept = len(nodes) >= mesh.n_vertices and np.array_equal(nodes[: mesh.n_vertices], mesh.vertices)
     return Mesh.from_tets(nodes, tets, name=mesh.name, groups=mesh.groups if kept else None, repair=True)
 
 
-def _run(mesh: Mesh, options: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+def _run(mesh: Mesh, options: dict[str, float], seconds: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the nodes and tetrahedra that TetGen makes of a surface."""
     with tempfile.TemporaryDirectory(prefix="vivace-") as name:
         folder = Path(name)
         np.savez(folder / "surface.npz", vertices=mesh.vertices, triangles=mesh.triangles)
         command = [sys.executable, "-c", _WORKER, json.dumps(options)]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise InputError(f"TetGen did not fill {mesh.name!r} within {seconds} s; simplify the surface") from None
         if done.returncode != 0 or not (folder / "body.npz").is_file():
             last = (done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"])[-1]
             raise InputError(

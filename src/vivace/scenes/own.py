@@ -37,6 +37,7 @@ KINDS = ("jelly", "shell", "cloth")
 SIZE = 1.0  # m: the longest side that a mesh is brought to
 READS = (0.5, 2.0)  # m: one that is within these is left as it is
 ABOVE = 0.02  # of its size: how far above the floor it is let go
+FILL_S = 60.0  # s that TetGen may take
 FILLING = 7000  # vertices of a lattice, where TetGen does not fill it
 MOST_FILLED = 15_000  # vertices of a surface that TetGen fills: more make a body that is too large to be followed live
 MOST_BENT = 20_000  # vertices of a body whose stiffness is fitted
@@ -186,7 +187,7 @@ def filled(surface: Mesh) -> Mesh:
         return surface
     if surface.n_vertices <= MOST_FILLED:
         with suppress(MissingExtraError, InputError):
-            return meshes.tetrahedralise(surface)
+            return meshes.tetrahedralise(surface, seconds=FILL_S)
     return stuffed(surface)
 
 

@@ -121,6 +121,9 @@ class Simulation(Controls):
             check_held(self.system)
         self._lead_hands()
         clock, parts, last = StageClock(), [], self._grabs.targets
+        fresh = self.prepare()  # before substeps are counted: a solver that times itself may want another number
+        if fresh:
+            clock.restart_budget()
         if self._motion.bdf2 is not None:
             self._motion.bdf2.begin()
         first = self._targets_before()
@@ -129,7 +132,7 @@ class Simulation(Controls):
             parts.append(together)
         for k in range(0 if parts else self._substeps):
             self._aim(between(first, last, k + 1, self._substeps))
-            parts.append(self._substep(clock, budget, k))
+            parts.append(self._substep(clock, budget, k, fresh and k == 0))
         self._last_targets = self.model.pinned, last.copy()
         self.frames += 1
         report = self._report(clock, budget, parts)
@@ -150,12 +153,9 @@ class Simulation(Controls):
             raise InputError(f'equilibrium needs integrator="quasi-static"; this simulation has {self.integrator!r}')
         return settle(lambda: self.step(budget), self.positions, within, most)
 
-    def _substep(self, clock: StageClock, budget: Budget, k: int) -> Part:
-        """Part k of a frame."""
+    def _substep(self, clock: StageClock, budget: Budget, k: int, fresh: bool) -> Part:
+        """Part k of a frame; `fresh`: the solver was set up for it, which is not part of a frame's budget."""
         motion, solver = self._motion, self.solver
-        new = self.prepare()
-        if new:
-            clock.restart_budget()  # a new solver's set-up is not part of a frame's budget
         clock.end("colour")
 
         self._begin_bodies()
@@ -179,7 +179,7 @@ class Simulation(Controls):
         frame = motion.problem(motion.origin, self._aimed) if k == self._substeps - 1 else None
         motion.land(contacts, solved)
         clock.end("update")
-        if not new:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
+        if not fresh:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
         return Part(outcome, contacts, corrected, frame, phases)
 

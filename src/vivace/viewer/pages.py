@@ -125,7 +125,8 @@ class Pages:
     """The page's files, by path."""
 
     def __init__(self, folder: Path = PAGE):
-        self._files = {f"/{path.name}": path.read_bytes() for path in folder.iterdir()} if folder.is_dir() else {}
+        found = [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+        self._files = {f"/{path.name}": path.read_bytes() for path in found}
         self._small: dict[str, bytes] = {}
         self._marks = {path: hashlib.sha256(body).hexdigest()[:32] for path, body in self._files.items()}
 

@@ -65,6 +65,10 @@ class Running(ABC, Generic[Sim]):
     def reset(self) -> None:
         """Everything back to where it started; nothing is held."""
 
+    def without_added(self) -> Running[Any]:
+        """The running scene without the bodies that people have added: itself, where there are none."""
+        return self
+
     @abstractmethod
     def grab(self, key: tuple[str, int], message: Grab) -> None:
         """A pointer takes hold of something."""

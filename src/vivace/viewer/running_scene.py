@@ -63,7 +63,7 @@ class RunningScene(Running[Simulation]):
         self._able: tuple[object, list[str]] | None = None  # contacts of the model, and who can follow them
         low, high = sim.model.mesh.bounds
         self._far = float(np.abs([low, high]).max() + FAR * max(float((high - low).max()), 1e-3))
-        self._start = sim.positions, sim.velocities
+        self.start = sim.positions, sim.velocities
         self._start_of_all = None if sim.bodies is None else sim.state
         self.time, self._steps = 0.0, 0
         if budget_ms is not None or (sim.budget.ms is None and sim.budget.iterations is None):
@@ -132,7 +132,7 @@ class RunningScene(Running[Simulation]):
             if self._start_of_all is not None:  # frames count on, and the settings stay
                 sim.state = replace(self._start_of_all, frames=sim.frames, gravity=sim.gravity, wind=sim.wind)
             else:
-                sim.positions, sim.velocities = self._start
+                sim.positions, sim.velocities = self.start
         self._pin_at_start()
         self.time = 0.0
 
@@ -141,7 +141,7 @@ class RunningScene(Running[Simulation]):
         own = np.isin(self.model.pinned, self.own_model.pinned)
         if own.all():
             return
-        start = self._start[0] if self._start_of_all is None else self._start_of_all.positions
+        start = self.start[0] if self._start_of_all is None else self._start_of_all.positions
         for sim in self.sims:
             targets = sim.targets
             targets[: len(own)][~own] = start[self.model.pinned[~own]]
@@ -174,7 +174,7 @@ class RunningScene(Running[Simulation]):
         else:
             self.pointers.release_all(self.sims)
             self.sims = [self._carried(sim, edit, back) for sim in self.sims]
-            self._start = self._placed(self._start[0], edit, back), self._placed(self._start[1], edit, back)
+            self.start = self._placed(self.start[0], edit, back), self._placed(self.start[1], edit, back)
         if self._start_of_all is not None:
             held = replace(self._start_of_all, pinned=model.pinned, targets=model.targets)
             self._start_of_all = replace(held, last_pinned=model.pinned[:0], last_targets=model.targets[:0])

@@ -362,6 +362,15 @@ class Session:
         self.running_scene = run_scene(scene, sim, number, before=old.settings, budget_ms=budget)
         self.changed()
 
+    def go_on_with(self, running: Running[Any]) -> None:
+        """Go on with the same simulation under another running scene, of more bodies or of fewer."""
+        self.recording.end()
+        self.history.clear()
+        self.replay, self._shown = None, None
+        self.running_scene = running
+        self.single_steps = int(running.settings.paused)  # so that it is seen
+        self.changed()
+
     def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str | None) -> None:
         """Let the background worker make something; what `work` returns is done in the physics thread."""
 

@@ -6,13 +6,14 @@
 They run in the physics thread between two steps; a VivaceError that they raise is told to the client.
 """
 
-from . import changing, editing, haunting, loading, pulling, recording, replaying, restoring
+from . import adding, changing, editing, haunting, loading, pulling, recording, replaying, restoring
 from .base import ACTIONS, Action, action
 
 __all__ = [
     "ACTIONS",
     "Action",
     "action",
+    "adding",
     "changing",
     "editing",
     "haunting",

@@ -64,6 +64,9 @@ class Session(Protocol):
     def begin(self, scene: Any, sim: Any, target: Target) -> None:
         """Go on with another scene."""
 
+    def go_on_with(self, running: Running[Any]) -> None:
+        """Go on with the same simulation under another running scene, of more bodies or of fewer."""
+
     def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str | None) -> None:
         """Let the background worker make something; what `work` returns is done in the physics thread."""
 

@@ -24,7 +24,10 @@ def run(session: Session, client: str, message: m.Run) -> None:
     """Start the scene again, or make a single step while it is paused."""
     session.replay = None
     if message.what == "reset":
-        session.running_scene.reset()
+        whole = session.running_scene.without_added()
+        if whole is not session.running_scene:
+            session.go_on_with(whole)
+        whole.reset()
         session.single_steps = int(session.settings.paused)  # so that it is seen
     elif session.settings.paused:
         session.single_steps = min(session.single_steps + 1, MOST_STEPS)

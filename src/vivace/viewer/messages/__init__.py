@@ -5,7 +5,7 @@ the two together. Text messages are JSON objects whose "type" is the class's own
 and `FrameData`, are a header with arrays behind it, see `packing`.
 
     page ──► server    grab drag release   change run load_scene remake set_recording save cancel   drawn
-                       pin pin_by cut history replay restore
+                       add_body pin pin_by cut history replay restore
     server ──► page    hello state starting notice slipped progress download   SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
@@ -16,6 +16,7 @@ from .coding import decode, encode, plain
 from .from_page import (
     FROM_PAGE,
     RANGES,
+    AddBody,
     Cancel,
     Change,
     Cut,
@@ -38,6 +39,7 @@ from .from_page import (
 )
 from .settings import (
     LONGEST,
+    AddedShape,
     BodyKind,
     BudgetMs,
     ColourBy,
@@ -84,6 +86,8 @@ __all__ = [
     "FROM_PAGE",
     "LONGEST",
     "RANGES",
+    "AddBody",
+    "AddedShape",
     "ArraySpec",
     "BodyKind",
     "BudgetMs",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, Literal, get_args, get_type_hints
 
 from .settings import (
+    AddedShape,
     BudgetMs,
     ColourBy,
     Corners,
@@ -107,6 +108,14 @@ class LoadScene:
 
     type: ClassVar[str] = "load_scene"
     name: Name
+
+
+@dataclass(frozen=True)
+class AddBody:
+    """Throw a rigid body into a scene of soft ones; it goes when the scene starts again."""
+
+    type: ClassVar[str] = "add_body"
+    shape: AddedShape
 
 
 @dataclass(frozen=True)
@@ -222,7 +231,7 @@ class Drawn:
 
 
 Editing = Pin | PinBy | Cut | History | Replay | Restore
-Told = LoadScene | Remake | SetRecording | Save | Cancel | SetGhost
+Told = LoadScene | Remake | AddBody | SetRecording | Save | Cancel | SetGhost
 FromPage = Grab | Drag | Release | Change | Run | Told | Editing | Drawn
 
 RANGES: dict[str, tuple[float, float]] = {

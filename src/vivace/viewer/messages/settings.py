@@ -37,6 +37,7 @@ Gravity = Annotated[float, Meta(ge=-20, le=20)]
 Wind = Annotated[float, Meta(ge=0, le=20)]
 Heading = Annotated[float, Meta(ge=0, le=360)]
 GrabRadius = Annotated[float, Meta(ge=0, le=0.3)]
+AddedShape = Literal["ball", "box", "capsule"]
 HandForce = Annotated[float, Meta(ge=0.1, le=2000)]
 Resolution = Annotated[int, Meta(ge=4, le=200)]
 
