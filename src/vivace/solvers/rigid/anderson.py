@@ -53,8 +53,7 @@ class Anderson(ContactSets):
         return lambda iterations, deadline_ns: self._run(scheme, sweep, refresh, iterations, deadline_ns)
 
     def _run(self, scheme: Factorised, sweep: Plan, refresh: Plan, iterations: int, deadline_ns: int | None) -> int:
-        x, changes, images = scheme.impulses, list[np.ndarray](), list[np.ndarray]()
-        last = np.inf
+        x, history, last = scheme.impulses, History(self.memory), np.inf
         for made in range(1, iterations + 1):
             before = x.copy()
             sweep.run()
@@ -62,29 +61,62 @@ class Anderson(ContactSets):
                 return made
             if deadline_ns is not None and time.perf_counter_ns() >= deadline_ns:
                 return made
-            change = x - before
-            size = float(np.linalg.norm(change))
+            change = np.subtract(x, before, out=before)
+            size = _product(change, change) ** 0.5
             if size > WORSE * last:
-                changes.clear()
-                images.clear()
+                history.clear()
             last = size
-            changes.append(change)
-            images.append(x.copy())
-            del changes[: -self.memory - 1], images[: -self.memory - 1]
-            if len(changes) > 1:
-                x[:] = _combined(changes, images)
+            if history.combine(change, x):
                 refresh.run()
         return iterations
 
 
-def _combined(changes: list[np.ndarray], images: list[np.ndarray]) -> np.ndarray:
-    """Σ α_i G(λ_i), Σ α_i = 1, with the smallest Σ α_i (G(λ_i) - λ_i)."""
-    newest = changes[-1]
-    ways = np.array([newest - change for change in changes[:-1]])
-    gram = ways @ ways.T
-    gram[np.diag_indices_from(gram)] += REGULAR * np.trace(gram) + 1e-300
-    weights = np.linalg.solve(gram, ways @ newest)
-    out = images[-1].copy()
-    for weight, image in zip(weights, images[:-1], strict=True):
-        out -= weight * (images[-1] - image)
-    return out
+class History:
+    """What the last iterations did, as differences from each to the next, and the products of these.
+
+    Products are kept, so that an iteration reads every array of the history three times, however many there are.
+    """
+
+    def __init__(self, memory: int):
+        self._memory = memory
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        self._last: tuple[np.ndarray, np.ndarray] | None = None
+        self._changes, self._images = list[np.ndarray](), list[np.ndarray]()
+        self._products = np.zeros((0, 0))
+
+    def combine(self, change: np.ndarray, x: np.ndarray) -> bool:
+        """Σ α_i G(λ_i), Σ α_i = 1, with the smallest Σ α_i (G(λ_i) - λ_i), written to x = G(λ); False: x stays.
+
+        That is G(λ) - Σ γ_k ΔG_k with the γ that make G(λ) - λ - Σ γ_k ΔF_k smallest [walker2011, (2.2)]; `change` is
+        G(λ) - λ, and is kept.
+        """
+        image = x.copy()
+        before, self._last = self._last, (change, image)
+        if before is None:
+            return False
+        self._remember(change - before[0], image - before[1])
+        gram = self._products.copy()
+        gram[np.diag_indices_from(gram)] += REGULAR * np.trace(gram) + 1e-300
+        shares = np.linalg.solve(gram, [_product(way, change) for way in self._changes])
+        scratch = np.empty_like(x)
+        for share, way in zip(shares, self._images, strict=True):
+            x -= np.multiply(way, share, out=scratch)
+        return True
+
+    def _remember(self, change: np.ndarray, image: np.ndarray) -> None:
+        if len(self._changes) == self._memory:
+            del self._changes[0], self._images[0]
+            self._products = self._products[1:, 1:]
+        self._changes.append(change)
+        self._images.append(image)
+        row = [_product(way, change) for way in self._changes]
+        self._products = np.pad(self._products, ((0, 1), (0, 1)))
+        self._products[-1, :] = self._products[:, -1] = row
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> float:
+    """aᵀb in one thread: the threads of a library for linear algebra wait for each other where the machine is busy."""
+    return float(np.einsum("i,i->", a, b))
