@@ -227,7 +227,7 @@ def test_a_solver_that_cannot_push_bodies_is_refused_and_the_old_one_goes_on():
     with running(Target("box-on-jelly", {"n": 3})) as told:
         told.frames()
         told.change(solver="vivace")
-        until(lambda: any("does not tell what presses on rigid bodies" in text for text in told.notices()), "a notice")
+        until(lambda: any("it does not push rigid bodies" in text for text in told.notices()), "a notice")
         assert told.session.settings.solver == "auto"
         told.change(compare="lbfgs(multigrid)")
         assert "two solvers side by side are for scenes without rigid bodies" in told.notices()[-1]
