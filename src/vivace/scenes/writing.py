@@ -9,8 +9,9 @@ import tomli_w
 from numpy.typing import ArrayLike
 
 from .._version import __version__
-from ..checks import as_numbers, check_time_step, is_number, shown
+from ..checks import as_numbers, check_flag, check_name, check_time_step, is_number, shown
 from ..errors import InputError
+from ..model.fabrics import FABRICS
 from ..solvers import Budget, make_solver
 from ..solvers.rigid import CONTACT_SOLVERS
 from .files import HIGHEST
@@ -46,6 +47,10 @@ def scene_text(
         raise InputError(f"a scene file's budget is a Budget, not {shown(budget)}")
     if not is_number(stiffness) or not stiffness > 0:
         raise InputError(f"stiffness multiplies the scene's own and must be positive, not {shown(stiffness)}")
+    if not (isinstance(fabric, str) and fabric == ""):
+        check_name("fabric", fabric, FABRICS)
+    if self_contact is not None:
+        self_contact = check_flag("self_contact", self_contact)
     data = _source(scene)
     world = dict(data.pop("world", {}))
     if time_step is not None:
