@@ -111,8 +111,6 @@ def test_film_and_picture_and_numbers_of_one_run(vivace, tmp_path, monkeypatch):
         (("compare", "box-stack", "--solvers", "vivace"), ["'box-stack' is made of rigid bodies"]),
         (("compare", "bar", "box-stack", "--solvers", "vivace"), ["'box-stack' is made of rigid bodies"]),
         (("tune", "box-stack"), ["'box-stack' is made of rigid bodies"]),
-        (("view", "box-stack", "--no-browser", "--solver", "vivace"), ["unknown contact solver 'vivace'"]),
-        (("view", "bar", "--no-browser", "--solver", "contact-sets"), ["unknown solver 'contact-sets'"]),
         (("bench", "sweep", "--target", "box-stack"), ["'box-stack' is made of rigid bodies"]),
         (("bench", "pbd", "--scenes", "box-stack"), ["scene 'box-stack' has no parameter 'scale'"]),
         (("run", "tablecloth", "--set", "resolution=6", "--solver", "contact-sets"), ["unknown solver 'contact-sets'"]),
@@ -124,6 +122,22 @@ def test_one_clear_line(vivace, arguments, words, tmp_path, monkeypatch, no_step
     for word in words:
         assert word in complaint
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("scene", "solver", "word"),
+    [
+        ("box-stack", "vivace", "unknown contact solver 'vivace'"),
+        ("bar", "contact-sets", "unknown solver 'contact-sets'"),
+    ],
+)
+def test_the_viewer_tells_its_address_and_then_what_is_wrong(vivace, scene, solver, word, no_steps):
+    """The page is there before anything is loaded; the last line in the terminal says why nothing comes."""
+    outcome = vivace("view", scene, "--no-browser", "--port", 0, "--solver", solver)
+    assert outcome.code == 2
+    assert outcome.out.startswith("http://")
+    assert word in outcome.err
+    assert "Traceback" not in outcome.err
 
 
 @pytest.mark.slow
