@@ -134,7 +134,7 @@ def test_one_clear_line(vivace, arguments, words, tmp_path, monkeypatch, no_step
 def test_the_viewer_tells_its_address_and_then_what_is_wrong(vivace, scene, solver, word, no_steps):
     """The page is there before anything is loaded; the last line in the terminal says why nothing comes."""
     outcome = vivace("view", scene, "--no-browser", "--port", 0, "--solver", solver)
-    assert outcome.code == 2
+    assert outcome.code == 1
     assert outcome.out.startswith("http://")
     assert word in outcome.err
     assert "Traceback" not in outcome.err
