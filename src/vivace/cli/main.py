@@ -161,8 +161,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows ? rather than nothing
     argv = sys.argv[1:] if argv is None else argv
-    arguments = parser("view" if argv[:1] == ["view"] else "").parse_args(argv)
     try:
+        arguments = parser("view" if argv[:1] == ["view"] else "").parse_args(argv)  # which loads what commands need
         return arguments.call(arguments) or 0
     except (VivaceError, argparse.ArgumentTypeError) as error:
         err.print(f"vivace: {error}", markup=False, soft_wrap=True)
