@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import io
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event, current_thread, main_thread
 
 from .._version import __version__
 from ..errors import VivaceError
@@ -155,6 +158,27 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     return top
 
 
+@contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """An interrupt that a library swallows while it is imported is raised again at the end."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or current_thread() is not main_thread():
+        yield
+        return
+    asked = Event()
+
+    def interrupt(*_: object) -> None:
+        asked.set()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if asked.is_set():
+        raise KeyboardInterrupt
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for an error of use or input, 130 when interrupted."""
     for stream in (sys.stdout, sys.stderr):
@@ -162,7 +186,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows ? rather than nothing
     argv = sys.argv[1:] if argv is None else argv
     try:
-        arguments = parser("view" if argv[:1] == ["view"] else "").parse_args(argv)  # which loads what commands need
+        with _interrupts_kept():
+            commands = parser("view" if argv[:1] == ["view"] else "")  # which loads all that they need
+        arguments = commands.parse_args(argv)
         return arguments.call(arguments) or 0
     except (VivaceError, argparse.ArgumentTypeError) as error:
         err.print(f"vivace: {error}", markup=False, soft_wrap=True)
