@@ -43,7 +43,9 @@ def add_target(parser: argparse.ArgumentParser, *, several: bool = False, option
 def add_common(parser: argparse.ArgumentParser, *, threads: bool = True) -> None:
     """Add the options that most commands have."""
     if threads:
-        parser.add_argument("--threads", type=positive_int, metavar="T", help="default: one for each core")
+        parser.add_argument(
+            "--threads", type=positive_int, metavar="T", help="default: one for each core, or one where that is faster"
+        )
     parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of everything random (default 0)")
     parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
     parser.add_argument("--quiet", action="store_true", help="no progress bars")

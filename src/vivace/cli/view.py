@@ -65,7 +65,9 @@ def add_arguments(sub: argparse.ArgumentParser) -> None:
         default=16,
         help="bits of a coordinate on the wire (default 16: half the bytes; 32 for meshes of a million vertices)",
     )
-    sub.add_argument("--threads", type=positive_int, metavar="T", help="default: one for each core")
+    sub.add_argument(
+        "--threads", type=positive_int, metavar="T", help="default: one for each core, or one where that is faster"
+    )
     sub.add_argument("--seed", type=natural, default=0, metavar="S", help="of everything random (default 0)")
 
 
