@@ -23,7 +23,7 @@ def random_problem(seed, contacts=12, bodies=6, fixed=2):
     return ContactProblem(
         pairs, frames_of(normals), rng.standard_normal((contacts, 2, 3)), rng.standard_normal((contacts, 4)),
         np.column_stack([mu, mu, 2 / 3 * mu]), rng.uniform(0.0, 0.5, contacts), np.zeros(contacts, np.int64),
-        inverse_mass, inverse_inertia,
+        inverse_mass, inverse_inertia, points=rng.uniform(-1.0, 1.0, (contacts, 3)),
     )  # fmt: skip
 
 

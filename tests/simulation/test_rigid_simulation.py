@@ -30,7 +30,8 @@ def advance(sim, seconds):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "solver", ["contact-sets", "coloured", "gauss-seidel", "anderson", "jacobi:omega=0.5", "naive-parallel:parts=1"]
+    "solver",
+    ["contact-sets", "coloured", "gauss-seidel", "anderson", "rescaled", "jacobi:omega=0.5", "naive-parallel:parts=1"],
 )
 def test_a_box_slides_from_the_friction_angle_on(solver):
     """Coulomb's law at 0.99 and 1.01 of the angle: at rest, and g (sin θ - μ cos θ)."""

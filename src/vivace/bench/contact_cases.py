@@ -61,6 +61,7 @@ ROWS = (  # one line for each solver; those that are the same on a problem are m
     Row("naive", "naive-parallel"),
     Row("messages", "message-passing"),
     Row("anderson", "anderson"),
+    Row("rescaled", "rescaled"),
 )
 
 

@@ -123,6 +123,7 @@ def _problem(places: np.ndarray, pairs: np.ndarray, standing: np.ndarray, veloci
         kinds=np.full(count, DISC, np.int64),
         inverse_mass=moves / MASS,
         inverse_inertia=np.eye(3) * (moves / inertia)[:, None, None],
+        points=points,
     )
     problem.b[:] = problem.relative(free)
     return problem

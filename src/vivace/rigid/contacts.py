@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
+from ..errors import InputError
 from .kernels.pairs import match
 
 
@@ -32,6 +33,18 @@ class ContactPoints:
         """No contacts."""
         room = np.zeros((0, 3))
         return cls(np.zeros((0, 2), np.int32), room, room.copy(), np.zeros(0), np.zeros(0, np.int64))
+
+    def check(self, bodies: int, impulses: np.ndarray) -> None:
+        """Refuse contacts that so many bodies cannot have, or that have other impulses (K, 4)."""
+        like, count = ContactPoints.none(), len(impulses)
+        for item in fields(self):
+            array, wanted = getattr(self, item.name), getattr(like, item.name)
+            if array.shape != (count, *wanted.shape[1:]) or array.dtype != wanted.dtype:
+                raise InputError(f"the state's contacts do not belong to {bodies} bodies and {count} impulses")
+        if impulses.shape != (count, 4) or not np.isfinite(impulses).all():
+            raise InputError("the state's impulses must be (K, 4) finite numbers")
+        if count and not 0 <= self.bodies.min() <= self.bodies.max() < bodies:
+            raise InputError(f"the state's contacts do not belong to {bodies} bodies and {count} impulses")
 
     def __len__(self) -> int:
         return len(self.gaps)

@@ -45,6 +45,7 @@ class ContactProblem:
         own: the map onto friction sets of one's own, which have kinds beyond the usual ones; None: there are none.
         held: (H,) int64, bodies that springs hold, such as the soft surface they lie on; None for none.
         held_inverse: (H, 6, 6), the inverse of their inertia and h² times the stiffness of these springs.
+        points: (K, 3), where contacts are, in m; None: nobody said, and solvers that ask for it refuse.
     """
 
     pairs: np.ndarray
@@ -59,6 +60,7 @@ class ContactProblem:
     held: np.ndarray | None = None
     held_inverse: np.ndarray | None = None
     own: FrictionMap | None = None
+    points: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         contacts, bodies = self.contacts, self.bodies
@@ -94,7 +96,7 @@ class ContactProblem:
     ) -> ContactProblem:
         parts = (self.pairs, self.frames, self.arms, b, friction, self.radii, kinds)
         found = held or (self.held, self.held_inverse)
-        return ContactProblem(*parts, self.inverse_mass, self.inverse_inertia, *found, own)
+        return ContactProblem(*parts, self.inverse_mass, self.inverse_inertia, *found, own, self.points)
 
     @property
     def contacts(self) -> int:

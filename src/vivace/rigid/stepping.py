@@ -50,7 +50,8 @@ def contact_geometry(bodies: Bodies, turned: np.ndarray, contacts: ContactPoints
     if kernels.fill_frames(pairs, contacts.points, normals, along, bodies.positions, frames, arms):
         raise InputError("the direction of friction must not be along the normal of a contact")
     inverse = bodies.inverse_masses, bodies.inverse_inertias(turned)
-    return ContactProblem(pairs, frames, arms, np.zeros((count, 4)), friction, areas, kinds, *inverse, own=own)
+    parts = (pairs, frames, arms, np.zeros((count, 4)), friction, areas, kinds, *inverse)
+    return ContactProblem(*parts, own=own, points=contacts.points)
 
 
 def contact_problem(

@@ -21,7 +21,9 @@ def legal_friction(rng, mu, normal, count=200):
     return np.vstack([plane, 2 / 3 * mu * normal * rng.uniform(-1, 1, count)]).T
 
 
-@pytest.mark.parametrize("solver", ["gauss-seidel", "jacobi", "coloured", "contact-sets", "coloured:merged=1000"])
+@pytest.mark.parametrize(
+    "solver", ["gauss-seidel", "jacobi", "coloured", "contact-sets", "coloured:merged=1000", "rescaled"]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_answers_satisfy_the_laws_of_contact(solver, seed):
     """Complementarity (2.23), (2.25) and maximum dissipation (2.34), as variational inequalities."""

@@ -26,7 +26,7 @@ def held_problem(seed: int = 0, bodies: int = 7, contacts: int = 16) -> ContactP
         pairs, frames_of(normals), rng.normal(size=(contacts, 2, 3)), rng.normal(size=(contacts, 4)),
         np.tile([0.4, 0.4, 0.3], (contacts, 1)), np.full(contacts, 0.1), np.zeros(contacts, np.int64), moves / mass,
         np.linalg.inv(inertia) * moves[:, None, None], held,
-        np.linalg.inv(whole + springs @ springs.transpose(0, 2, 1)),
+        np.linalg.inv(whole + springs @ springs.transpose(0, 2, 1)), points=rng.normal(size=(contacts, 3)),
     )  # fmt: skip
 
 

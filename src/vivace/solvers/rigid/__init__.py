@@ -4,8 +4,17 @@ from vivace.solvers.rigid import make_contact_solver, quality
 solution = make_contact_solver("coloured:scheme=factorised").solve(problem, 50)
 """
 
-from . import anderson, parts, sweeping  # noqa: F401  they register themselves
-from .base import CONTACT_SOLVERS, ContactSolver, Solution, contact_options, make_contact_solver, quality
+from . import anderson, parts, rescaled, sweeping  # noqa: F401  they register themselves
+from .base import (
+    CONTACT_SOLVERS,
+    ContactSolver,
+    Solution,
+    contact_options,
+    contact_solver_as_data,
+    contact_solver_of_data,
+    make_contact_solver,
+    quality,
+)
 from .schemes import Factorised, Naive, Scheme, TScheme, scheme_for
 
 __all__ = [
@@ -17,6 +26,8 @@ __all__ = [
     "Solution",
     "TScheme",
     "contact_options",
+    "contact_solver_as_data",
+    "contact_solver_of_data",
     "make_contact_solver",
     "quality",
     "scheme_for",

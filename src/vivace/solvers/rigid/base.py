@@ -198,6 +198,28 @@ def make_contact_solver(what: str | ContactSolver) -> ContactSolver:
     return cls(**options)  # type: ignore[arg-type]
 
 
+def contact_solver_as_data(solver: ContactSolver) -> tuple[str, dict[str, object]]:
+    """("name", {options}) of a contact solver, for files."""
+    for name, cls in CONTACT_SOLVERS.items():
+        if type(solver) is cls:
+            return name, {key: getattr(solver, key) for key in contact_options(cls)}
+    raise InputError(
+        f"the contact solver {type(solver).__name__} has no name that a file could tell; register its class with "
+        '@CONTACT_SOLVERS.register("a name")'
+    )
+
+
+def contact_solver_of_data(data: object) -> ContactSolver:
+    """The contact solver of ("name", {options})."""
+    if not isinstance(data, tuple) or len(data) != 2 or not isinstance(data[1], dict):
+        raise InputError(f"a contact solver is stored as its name and options, not {shown(data)}")
+    cls = CONTACT_SOLVERS[data[0]]
+    for key in data[1]:
+        if key not in contact_options(cls):
+            raise InputError(f"contact solver {data[0]!r} has no option {shown(key)}")
+    return cls(**data[1])
+
+
 def contact_options(cls: type[ContactSolver]) -> dict[str, object]:
     """Option names and defaults of a contact solver."""
     return {item.name: item.default for item in fields(cls) if item.init}
