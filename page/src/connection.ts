@@ -3,7 +3,7 @@
 import type { Download, FrameData, FromPage, SceneData, ToPage } from "./messages";
 import { isScene, unpack, type Message } from "./packing";
 import { key as token } from "./restoring";
-import { connectionActions, ghost, hello, link, notify, progress, refusal, sendWith, stageActions, starting, state } from "./store";
+import { connectionActions, edited, ghost, hello, link, notify, progress, refusal, sendWith, stageActions, starting, state } from "./store";
 
 const FIRST_DELAY = 500; // ms before the first new try; each later one waits twice as long
 const LONGEST_DELAY = 5000;
@@ -53,6 +53,9 @@ function hear(message: ToPage): void {
       break;
     case "notice":
       notify(message.level, message.text);
+      break;
+    case "edited":
+      edited.value = message.text;
       break;
     case "slipped":
       stageActions.slipped(message.pointer);

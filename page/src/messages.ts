@@ -50,6 +50,7 @@ export interface FrameData {
   colour_by: ColourBy;
   orders: Record<string, number>;
   views: ViewData[];
+  things: number[][];
   ghost: GhostView | null;
   arrays: Record<string, ArraySpec>;
 }
@@ -168,6 +169,7 @@ export interface Grab {
   order: number;
   corners?: number[] | null;
   weights?: number[] | null;
+  thing?: number | null;
 }
 
 /** Take back the last change of settings, pins or cuts, or make it again. */
@@ -223,6 +225,15 @@ export interface Restore {
   type: "restore";
   scene: string;
   settings: Change;
+  resolution?: number | null;
+  edited?: boolean;
+}
+
+/** A part of a link's pins and cuts, in order; `first` forgets what came before. */
+export interface RestorePart {
+  type: "restore_part";
+  text: string;
+  first: boolean;
 }
 
 /** `step`: one step, while paused. `reset`: the scene from its start, with the settings as they are. */
@@ -277,6 +288,12 @@ export interface Download {
   type: "download";
   path: string;
   name: string;
+}
+
+/** Pins and cuts that there are now beside the scene's own, as letters for a link; "" for none. */
+export interface Edited {
+  type: "edited";
+  text: string;
 }
 
 /** A fabric that the page offers: kg/m², N/m, N m, 1/s and m. */
@@ -390,9 +407,9 @@ export interface State {
   replay: number | null;
 }
 
-export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | AddBody | SetRecording | Save | Cancel | SetGhost | Pin | PinBy | Cut | History | Replay | Restore | Drawn;
+export type FromPage = Grab | Drag | Release | Change | Run | LoadScene | Remake | AddBody | SetRecording | Save | Cancel | SetGhost | Pin | PinBy | Cut | History | Replay | Restore | RestorePart | Drawn;
 
-export type ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download | GhostState;
+export type ToPage = Hello | State | Edited | Starting | Notice | Slipped | Progress | Download | GhostState;
 
 /** The smallest and the largest value of each setting. */
 export const RANGES = {

@@ -3,7 +3,7 @@
 import { effect } from "@preact/signals";
 
 import { read, write, type Camera } from "./link";
-import { hello, link, scene, send, stageActions, state } from "./store";
+import { edited, hello, link, scene, send, stageActions, state } from "./store";
 
 /** The key of this page's address, read once: an address that is pasted over it need not have one. */
 export const key = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
@@ -13,6 +13,7 @@ let camera: { scene: string; from: Camera } | null = null;
 function ask(): void {
   const said = read(location.hash);
   if (!said) return;
+  for (const part of said.parts) send(part);
   send(said.restore);
   // The address is the page's own again: loading it once more is not to undo what was changed since.
   history.replaceState(null, "", key ? `#token=${encodeURIComponent(key)}` : "#");
@@ -42,6 +43,7 @@ export function startLinks(): void {
 export function address(withKey: boolean): string {
   const now = state.peek();
   const url = new URL(location.href);
-  url.hash = now ? write(now.scene, now.settings, stageActions.camera(), withKey ? key : null) : "";
+  const made = { resolution: now?.resolution[0], edits: edited.peek() };
+  url.hash = now ? write(now.scene, now.settings, stageActions.camera(), withKey ? key : null, made) : "";
   return url.href;
 }

@@ -22,6 +22,8 @@ export const ghost = signal<GhostState | null>(null);
 export const starting = signal<Starting | null>(null);
 export const hello = signal<Hello | null>(null);
 export const state = signal<State | null>(null);
+/** Pins and cuts beside the scene's own, as letters for a link. */
+export const edited = signal("");
 export const scene = signal<SceneData | null>(null);
 /** The header of the frame that was drawn last. */
 export const frame = signal<FrameData | null>(null);

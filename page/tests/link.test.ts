@@ -56,3 +56,16 @@ test("strange values are left to the server, and strange names and places are no
   assert.equal(read("#scene=bar&eye=1,2,3&target=1,2,1e99")?.camera, null);
   assert.equal(read(`#scene=${"x".repeat(500)}`), null);
 });
+
+test("pins, cuts and the resolution go along, in parts that a message has room for", () => {
+  const edits = `1600_c${"12-13.".repeat(900)}44-45_p0-39`;
+  const said = read(`#${write("tablecloth", SETTINGS, CAMERA, null, { resolution: 40, edits })}`);
+  if (!said) throw new Error("nothing was read");
+  assert.equal(said.parts.map(({ text }) => text).join(""), edits);
+  assert.deepEqual(said.parts.map(({ first }) => first), [true, false]);
+  assert.equal(said.restore.resolution, 40);
+  assert.equal(said.restore.edited, true);
+  const plain = read(`#${write("tablecloth", SETTINGS, CAMERA, null)}`);
+  assert.equal(plain?.restore.edited, false);
+  assert.equal(plain?.restore.resolution, null);
+});

@@ -100,7 +100,7 @@ test("the median is of the last 200 latencies", () => {
 
 function header(number: number, scene = 1, views = 1): FrameData {
   const none = { type: "frame", time: 0, speed: 1, slow: "", colour_by: "plain", orders: {}, ghost: null, arrays: {} } as const;
-  return { ...none, frame: number, scene, views: Array.from({ length: views }, () => ({}) as FrameData["views"][0]) };
+  return { ...none, things: [], frame: number, scene, views: Array.from({ length: views }, () => ({}) as FrameData["views"][0]) };
 }
 
 test("numbers follow the frames every 250 ms, with the newest; another scene or view at once", () => {

@@ -50,7 +50,7 @@ def _frame(low: np.ndarray, scale: np.ndarray) -> FrameData:
         *(5.0, None, 7, 2, 0, "", [0.001, 0.02], low.tolist(), scale.tolist(), [0.0, 2.0], "%", [70]),
         *([[0.5, 1.0, -2.0]], None),
     )
-    return FrameData(41, 3, 0.5, 1.0, "", "strain", {"1": 12}, [view], None, arrays={})
+    return FrameData(41, 3, 0.5, 1.0, "", "strain", {"1": 12}, [view], [], None, arrays={})
 
 
 def examples() -> str:

@@ -35,6 +35,7 @@ GOOD = [
     m.History("undo"),
     m.Replay(7),
     m.Restore("bar", m.Change(gravity=1.0)),
+    m.RestorePart("144_c1-2_p0-9", True),
     m.Drawn(12),
 ]
 
@@ -155,7 +156,7 @@ def test_arrays_come_out_as_they_went_in():
         "c": rng.normal(size=(4, 3)).astype(np.float32),
         "d": rng.integers(0, 9, 3).astype(np.uint32),
     }
-    header = m.FrameData(3, 1, 0.5, 1.0, "", "plain", {"1": 4}, [], None, {})
+    header = m.FrameData(3, 1, 0.5, 1.0, "", "plain", {"1": 4}, [], [], None, {})
     said, got = unpack(pack(header, arrays))
     assert said["type"] == "frame"
     assert said["orders"] == {"1": 4}
@@ -184,7 +185,7 @@ def test_a_point_is_quantised_too():
 def test_twenty_thousand_vertices_fit_in_a_quarter_megabyte():
     """The arrays of a frame: 240 KB in float32, half that in uint16."""
     points = np.random.default_rng(1).normal(size=(20_000, 3)).astype(np.float32)
-    header = m.FrameData(1, 1, 0.0, 1.0, "", "plain", {}, [], None, {})
+    header = m.FrameData(1, 1, 0.0, 1.0, "", "plain", {}, [], [], None, {})
     assert len(pack(header, {"positions0": points})) <= 250_000
     assert len(pack(header, {"positions0": quantised(points)[0]})) <= 125_000
 

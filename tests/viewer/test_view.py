@@ -144,7 +144,7 @@ def test_from_the_shell():
         line = process.stdout.readline()
         assert re.match(r"http://127\.0\.0\.1:\d+/#token=", line), process.stderr.read()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=PATIENCE) == 0
+        assert process.wait(timeout=PATIENCE) == 130
     finally:
         process.kill()
 

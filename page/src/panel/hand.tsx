@@ -4,6 +4,7 @@ import { ADDED_SHAPE, RANGES } from "../messages";
 import { send } from "../store";
 import { Section, Slider } from "./fields";
 import { fixed, short } from "./format";
+import { endings, sending, upload } from "./gallery/upload";
 import { change, has, settings } from "./settings";
 
 const LOG = { to: (value: number) => Math.log10(value), from: (place: number) => Number((10 ** place).toPrecision(2)) };
@@ -50,8 +51,27 @@ export function HandSection() {
               {`${shape.charAt(0).toUpperCase()}${shape.slice(1)}`}
             </button>
           ))}
+          <label class="button" data-disabled={now.compare !== "" || sending.value !== null}>
+            <input
+              type="file"
+              id="add_mesh"
+              class="visually-hidden"
+              accept={endings.value.join(",")}
+              disabled={now.compare !== "" || sending.value !== null}
+              aria-describedby="add_hint"
+              onChange={(event) => {
+                const file = event.currentTarget.files?.[0];
+                if (file) void upload(file, true);
+                event.currentTarget.value = ""; // the same file again is a change, too
+              }}
+            />
+            {sending.value ? "Reading…" : "Your mesh"}
+          </label>
         </div>
-        <p class="hint">Grab and throw it. Starting again takes it out.</p>
+        <p class="hint" id="add_hint">
+          Grab and throw it. Starting again takes it out. A mesh of your own touches by its convex hull. What stands in the scene can be
+          moved, too: drag it.
+        </p>
       </div>
     </Section>
   );

@@ -91,6 +91,7 @@ export function listen(): void {
 /** What mouse, fingers and keys do on the view itself, for the help. */
 export const GESTURES: readonly [string, string][] = [
   ["Drag a body", "Pull at it; every finger holds a place of its own"],
+  ["Drag what stands in the scene", "Move it: a table, a ball; it stays where you let go"],
   ["Wheel while pulling", "Towards you and away"],
   ["Click or box, with Pin", "Pin vertices, or let them go"],
   ["Stroke, with Cut", "Part what lies under it"],

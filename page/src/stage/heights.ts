@@ -21,6 +21,8 @@ export interface Caster {
   triangles: Uint32Array | null;
   /** Whether small triangles stand beside large ones, as at the rounded edges of a card: then all are filled. */
   uneven?: boolean;
+  /** Another one whenever something of it has moved, of what stands. */
+  version?: number;
 }
 
 /** A frame of the ground: where it is, and three axes of length one. */
@@ -46,7 +48,7 @@ export class Heights {
   readonly #wide = new Float32Array(SIZE * SIZE);
   readonly #spare = new Float32Array(SIZE * SIZE);
   readonly #standing = { highest: new Float32Array(SIZE * SIZE), lowest: new Float32Array(SIZE * SIZE) };
-  #standingFor: { caster: Caster | null } & Aim = { caster: null, x: NaN, y: NaN, reach: NaN };
+  #standingFor: { caster: Caster | null; version?: number } & Aim = { caster: null, x: NaN, y: NaN, reach: NaN };
   #rows: Float64Array = new Float64Array(12);
   #place = 1;
 
@@ -58,7 +60,7 @@ export class Heights {
       this.#standing.highest.fill(0);
       this.#standing.lowest.fill(NOTHING);
       if (standing) mark(standing, this.#rows, this.#standing);
-      this.#standingFor = { caster: standing, ...aim };
+      this.#standingFor = { caster: standing, version: standing?.version, ...aim };
     }
     this.highest.set(this.#standing.highest);
     this.lowest.set(this.#standing.lowest);
@@ -73,8 +75,8 @@ export class Heights {
 
   /** Whether what stands was marked so already. */
   knows(standing: Caster | null, { x, y, reach }: Aim): boolean {
-    const { caster, ...before } = this.#standingFor;
-    return caster === standing && before.x === x && before.y === y && before.reach === reach;
+    const { caster, version, ...before } = this.#standingFor;
+    return caster === standing && version === standing?.version && before.x === x && before.y === y && before.reach === reach;
   }
 
   /** Two bytes a vertex, of the key light and of the sky; `mixed`: share of what was there before. */

@@ -14,6 +14,7 @@ import {
 import { MeshBVH } from "three-mesh-bvh";
 
 import type { Viewport } from "./layout";
+import { shiftOf } from "./things";
 
 const NEAR_WIRE = 14; // CSS pixels from a vertex of a wire that still mean it
 const FRESH = 200; // ms that a tree fitted to an earlier frame is good enough to hover by
@@ -24,17 +25,26 @@ export interface Grip {
   weights: [number, number, number];
 }
 
+/** A point of a thing that stands: where it was before the thing was moved. */
+export interface ThingGrip {
+  thing: number;
+  place: Vector3;
+}
+
 /** Where a grip is. */
-export function placeOf({ corners, weights }: Grip, positions: Float32Array): Vector3 {
+export function placeOf(grip: Grip | ThingGrip, positions: Float32Array): Vector3 {
+  if ("thing" in grip) return grip.place.clone().add(shiftOf(grip.thing));
+  const { corners, weights } = grip;
   const place = new Vector3();
   corners.forEach((corner, k) => place.addScaledVector(new Vector3().fromArray(positions, 3 * corner), weights[k]));
   return place;
 }
 
 export interface Hit {
+  /** 0 for things that stand. */
   vertex: number;
-  /** What is held: the vertex, or of rigid bodies the point itself. */
-  grip: Grip;
+  /** What is held: the vertex, or of rigid bodies and of things the point itself. */
+  grip: Grip | ThingGrip;
   /** Where the ray met the surface; for wires, the vertex. */
   point: Vector3;
 }

@@ -1,10 +1,11 @@
-// Pointers (a mouse, fingers) that hold a vertex, or a point of a rigid body; one that misses the bodies is left to the camera.
+// Pointers (a mouse, fingers) that hold a vertex, a point of a rigid body or a thing that stands; one that misses all of them is
+// left to the camera.
 
 import { type PerspectiveCamera, Plane, Ray, Vector3 } from "three";
 
 import { link, scene, send } from "../store";
 import { viewAt, viewports } from "./layout";
-import { rayThrough, type Grip, type Hit } from "./picking";
+import { rayThrough, type Grip, type Hit, type ThingGrip } from "./picking";
 
 const MOST_POINTERS = 10;
 const HOVER = 100; // ms between two looks at what the pointer is over
@@ -15,7 +16,7 @@ const KEYBOARD = -1; // where there are the numbers of pointers: what keys hold
 export interface HoldingPointer {
   /** Tells several pointers apart, 0 to 9. */
   readonly pointer: number;
-  readonly grip: Grip;
+  readonly grip: Grip | ThingGrip;
   readonly view: number;
   readonly target: Vector3;
 }
@@ -36,7 +37,7 @@ interface Surroundings {
   camera: PerspectiveCamera;
   pick(x: number, y: number, hovering: boolean): Hit | null;
   /** Where a grip is seen now. */
-  position(grip: Grip, view: number): Vector3;
+  position(grip: Grip | ThingGrip, view: number): Vector3;
   /** An order went out that answers a pointer's event of that time. */
   ordered(order: number, time: number): void;
   redraw(): void;
@@ -117,7 +118,7 @@ export class Pointers {
     this.#holding.set(id, held);
     const order = ++this.#order;
     this.#around.ordered(order, time);
-    const exact = vertex >= shown.soft ? grip : {};
+    const exact = "thing" in grip ? { thing: grip.thing } : vertex >= shown.soft ? grip : {};
     send({ type: "grab", pointer: number, vertex, target: target.toArray(), scene: shown.scene, order, ...exact });
     this.#around.redraw();
   }

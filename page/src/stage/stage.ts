@@ -68,7 +68,7 @@ export class Stage {
     };
     this.#tools = new Tools(canvas, {
       camera: this.camera,
-      pick: (x, y) => this.#pick(x, y, false),
+      pick: (x, y) => this.#pickBody(x, y, false),
       positions: (view) => this.positions(view),
     });
     this.#eye = new Eye(this.camera, canvas, () => this.redraw());
@@ -152,7 +152,12 @@ export class Stage {
 
   /** Where a vertex is seen, in CSS pixels of the page. */
   project(vertex: number, view = 0): [number, number] {
-    const place = new Vector3().fromArray(this.positions(view), 3 * vertex).project(this.camera);
+    return this.seen([...this.positions(view).subarray(3 * vertex, 3 * vertex + 3)], view);
+  }
+
+  /** Where a place in the scene (m) is seen, in CSS pixels of the page. */
+  seen(point: number[], view = 0): [number, number] {
+    const place = new Vector3().fromArray(point).project(this.camera);
     const { x, y, width, height } = viewports.value[view] ?? viewports.value[0];
     const box = this.#canvas.getBoundingClientRect();
     return [box.left + x + ((place.x + 1) / 2) * width, box.top + y + ((1 - place.y) / 2) * height];
@@ -278,11 +283,19 @@ export class Stage {
     this.redraw();
   }
 
+  /** What a hand can take at a place: of a body, or a thing that stands. */
   #pick(x: number, y: number, hovering: boolean): Hit | null {
     const view = viewAt(x, y);
     const viewport = viewports.value[view];
+    if (!viewport || !this.#shown || ruler.peek()) return null; // a ruler takes hold of nothing
+    return this.#world.take(rayThrough(x, y, viewport, this.camera), view, this.#pickBody(x, y, hovering));
+  }
+
+  #pickBody(x: number, y: number, hovering: boolean): Hit | null {
+    const view = viewAt(x, y);
+    const viewport = viewports.value[view];
     const { picker } = this.#world;
-    if (!picker || !viewport || !this.#shown || ruler.peek()) return null; // a ruler takes hold of nothing
+    if (!picker || !viewport || !this.#shown || ruler.peek()) return null;
     return picker.pick(rayThrough(x, y, viewport, this.camera), view, this.camera, viewport, hovering);
   }
 

@@ -2,7 +2,7 @@
 
 import { WebGLRenderer, type PerspectiveCamera } from "three";
 
-import { notify } from "../store";
+import { notify, stageActions } from "../store";
 import type { Level } from "./quality";
 import { Stage } from "./stage";
 
@@ -16,6 +16,10 @@ export interface Probe {
   readonly camera: PerspectiveCamera;
   resetStats(): void;
   project(vertex: number, view?: number): [number, number];
+  /** Where a place in the scene (m) is seen. */
+  seen(point: number[], view?: number): [number, number];
+  /** Look from a place at another (m). */
+  stand(eye: number[], target: number[]): void;
   positions(view?: number): Float32Array;
   /** Mean ms to draw the frame that is shown, of so many draws. */
   time(draws: number): number;
@@ -83,6 +87,8 @@ export function startStage(): Stage | null {
     camera: stage.camera,
     resetStats: () => stage.pace.reset(),
     project: (vertex, view) => stage.project(vertex, view),
+    seen: (point, view) => stage.seen(point, view),
+    stand: (eye, target) => stageActions.look(eye, target),
     positions: (view) => stage.positions(view),
     time: (draws) => stage.time(draws),
   };

@@ -14,12 +14,13 @@ import { aimed, Heights, type GroundFrame } from "./heights";
 import { Light } from "./light";
 import { LightMap } from "./lightmap";
 import { KEY, LOOKS } from "./look";
-import { Picker } from "./picking";
+import { Picker, type Hit } from "./picking";
 import type { HoldingPointer } from "./pointers";
 import type { Level } from "./quality";
 import type { Anchor } from "./ruler";
 import { Scenery } from "./scenery";
 import { Strings } from "./strings";
+import { setShifts } from "./things";
 
 const VIEWS = 2;
 const GROUND_REACH = 4; // in distances of the scene's own view
@@ -92,6 +93,7 @@ export class World {
     this.#frame = this.#frameAt(target);
     this.#shaded.setFromCenterAndSize(target, new Vector3().setScalar(2 * SHADED * distance));
     this.#ghost.load(message);
+    setShifts([]);
     this.#scenery = Scenery.of(message, this.#light);
     if (this.#scenery) this.scene.add(this.#scenery.mesh);
     this.#bodies = Array.from({ length: VIEWS }, () => new Body(message, this.#light));
@@ -122,10 +124,17 @@ export class World {
 
   show(message: Message<FrameData>): void {
     this.#ghost.show(message);
+    if (setShifts(message.header.things)) this.#scenery?.move();
     for (let k = 0; k < Math.min(message.header.views.length, this.#bodies.length); k++) {
       this.#bodies[k].show(message, k);
       this.#shadows[k].stale = true;
     }
+  }
+
+  /** What a ray meets first that hands can take: of a body, as the picker says, or a thing that stands. */
+  take(ray: Ray, view: number, hit: Hit | null): Hit | null {
+    const blocked = hit ?? this.picker?.touch(ray, view) ?? null; // what follows a path hides what is behind it
+    return this.#scenery?.pick(ray, blocked ? blocked.point.distanceTo(ray.origin) : Infinity) ?? hit;
   }
 
   /** What a ray meets first: a body, what stands, or the ground. */

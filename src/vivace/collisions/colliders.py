@@ -16,6 +16,7 @@ from ..checks import LARGEST, as_numbers, check_size, is_number, real_array, sho
 from ..errors import InputError
 from ..mesh import Mesh
 from ..mesh.mesh import as_rotation
+from ..storage import storable
 from .kernels import distance as kernels
 from .settings import as_friction
 
@@ -23,6 +24,7 @@ Friction = float | tuple[float, float] | None
 
 PLANE_SIDE = 10.0  # m: of the square that stands for a plane in pictures
 ROUND_STEPS = 12  # quads along a quarter of a circle, in pictures
+UNIT = 4e-16  # what rounding leaves of a length of 1
 NO_SAMPLES = np.zeros(1, np.float32)
 
 
@@ -94,6 +96,7 @@ class Collider(ABC):
         """Return triangles for pictures."""
 
 
+@storable("plane")
 @dataclass(frozen=True)
 class Plane(Collider):
     """Everything below a plane, "below" being against the normal.
@@ -113,7 +116,8 @@ class Plane(Collider):
         length = np.linalg.norm(normal)
         if not length > 0:
             raise InputError(f"the normal of a plane must have a length, not {normal.tolist()}; (0, 1, 0) points up")
-        normal = normal / length
+        if abs(length - 1.0) > UNIT:  # a unit vector stays as it is, to the bit: a stored plane is the same again
+            normal = normal / length
         shape = np.zeros(kernels.SHAPE)
         shape[:4] = *normal, normal @ point
         everywhere = np.repeat([-np.inf, np.inf], 3)
@@ -147,6 +151,7 @@ class _Rounded(Collider):
         return Mesh.from_triangles(vertices @ rotation.T + centre, triangles, name=type(self).__name__.lower())
 
 
+@storable("sphere")
 @dataclass(frozen=True)
 class Sphere(_Rounded):
     """A ball.
@@ -166,6 +171,7 @@ class Sphere(_Rounded):
         self._round(np.array(centre), np.eye(3), np.zeros(3), radius, centre=centre, radius=radius)
 
 
+@storable("box")
 @dataclass(frozen=True)
 class Box(_Rounded):
     """A box.
@@ -199,6 +205,7 @@ class Box(_Rounded):
         self._round(np.array(centre), rotation, core, float(self.rounding), **values)
 
 
+@storable("capsule")
 @dataclass(frozen=True)
 class Capsule(_Rounded):
     """A rod with round ends: all that is closer than the radius to a line.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from ..checks import LARGEST, as_numbers, check_within
+from ..checks import LARGEST, as_list, as_numbers, check_within, is_number, shown
 from ..errors import InputError
 from ..mesh import Mesh
 from ..mesh.mesh import as_rotation
+from ..storage import storable
 from .colliders import Collider, Encoded, Friction, check_points
 from .sampled import Sampled
 from .settings import as_friction
@@ -21,6 +22,7 @@ FLAT = 1e-6  # of the size: triangles of the hull that lie in one plane to this 
 ALIKE = 0.9  # ... if their normals have this cosine at least: slivers have normals of all kinds
 
 
+@storable("convex-mesh")
 @dataclass(frozen=True, eq=False, repr=False)
 class ConvexMesh(Collider):
     """The convex hull of points, with flat faces of any number of corners.
@@ -64,10 +66,36 @@ class ConvexMesh(Collider):
         values: dict[str, Any] = {"friction": friction, "faces": faces}
         values |= {"rotate": rotation, "centre": tuple(centre.tolist()), "volume": volume, "inertia": inertia}
         values |= {"corners": corners, "vertices": corners @ rotation.T + centre}
+        self._keep(values)
+
+    def _keep(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
+
+    def stored(self) -> dict[str, Any]:
+        """All that was found out about the hull: found out again, it would differ in the last digits."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    @classmethod
+    def restored(cls, **values: Any) -> ConvexMesh:
+        """The same from what is stored of it, after a look at all of it."""
+        if set(values) != {item.name for item in fields(cls)}:
+            raise InputError(f"a convex mesh is stored as {', '.join(item.name for item in fields(cls))}")
+        count = len(np.atleast_1d(values["corners"]))
+        for name, shape in (("vertices", (count, 3)), ("corners", (count, 3)), ("inertia", (3, 3)), ("centre", (3,))):
+            as_numbers(f"{name} of a convex mesh", values[name], shape, most=LARGEST)
+        as_rotation(values["rotate"])
+        if not is_number(values["volume"]) or not values["volume"] > 0:
+            raise InputError(f"the volume of a convex mesh must be positive, not {shown(values['volume'])}")
+        faces = as_list("faces of a convex mesh", values["faces"])
+        if not all(_is_face(face, count) for face in faces) or len(faces) < 4:
+            raise InputError(f"the faces of a convex mesh must name three of its {count} corners or more")
+        friction = None if values["friction"] is None else as_friction(values["friction"])
+        made = object.__new__(cls)
+        made._keep({**values, "faces": tuple(faces), "centre": tuple(values["centre"]), "friction": friction})
+        return made
 
     @cached_property
     def encoded(self) -> Encoded:  # type: ignore[override]
@@ -80,6 +108,11 @@ class ConvexMesh(Collider):
 
     def __repr__(self) -> str:
         return f"<ConvexMesh of {len(self.corners)} corners and {len(self.faces)} faces, {self.volume:.3g} m³>"
+
+
+def _is_face(face: Any, count: int) -> bool:
+    whole = isinstance(face, np.ndarray) and face.ndim == 1 and face.dtype.kind == "i" and len(face) >= 3
+    return bool(whole and face.min() >= 0 and face.max() < count)
 
 
 def _fans(faces: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -14,11 +14,12 @@ import numpy as np
 
 from ..backends.cpu.arguments import Phase
 from ..backends.cpu.executor import Plan, default_threads
-from ..checks import check_flag, is_number, shown
+from ..checks import LARGEST, as_numbers, check_flag, is_number, shown
 from ..errors import FileError, InputError
 from ..files import replacing
 from ..mesh import Mesh
 from ..mesh.filling import require_closed
+from ..storage import storable
 from .colliders import Collider, Encoded, Friction
 from .kernels import distance as kernels
 from .kernels import sampling
@@ -32,6 +33,7 @@ LEAF = 4  # triangles in a leaf of the tree
 FORMAT = 1  # of the files in the cache
 
 
+@storable("sampled")
 @dataclass(frozen=True, eq=False, repr=False)
 class Sampled(Collider):
     """A closed mesh. Build one with `Sampled.of`.
@@ -108,6 +110,24 @@ class Sampled(Collider):
                 _write(path, samples)
         x, y, z = origin.tolist()
         return cls(mesh, spacing, (x, y, z), samples, friction)
+
+    @classmethod
+    def restored(
+        cls,
+        mesh: Mesh,
+        spacing: float,
+        origin: tuple[float, float, float],
+        samples: np.ndarray,
+        friction: Friction = None,
+    ) -> Sampled:
+        """The same from what is stored of it, after a look at all of it."""
+        fits = isinstance(samples, np.ndarray) and samples.dtype == np.float32 and samples.ndim == 3
+        if not isinstance(mesh, Mesh) or not fits or min(samples.shape) < 2 or not np.isfinite(samples).all():
+            raise InputError("the samples of a collider must be (z, y, x) finite float32 numbers around a mesh")
+        if not is_number(spacing) or not spacing > 0:
+            raise InputError(f"spacing must be a positive length in metres, not {shown(spacing)}")
+        x, y, z = as_numbers("origin", origin, (3,), most=LARGEST).tolist()
+        return cls(mesh, float(spacing), (x, y, z), samples, friction)
 
     def surface(self) -> Mesh:
         """Return the mesh."""

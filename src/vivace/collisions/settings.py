@@ -9,8 +9,10 @@ import numpy as np
 
 from ..checks import ROUGHEST, STIFFEST, check_flag, check_size, is_number, shown
 from ..errors import InputError
+from ..storage import storable
 
 
+@storable("collisions")
 @dataclass(frozen=True, eq=False)
 class Collisions:
     """What a model may touch, and how: part of a `Model`, made by `Model.collide`.

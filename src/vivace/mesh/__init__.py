@@ -1,7 +1,7 @@
 """Meshes: made from numbers, read from files, checked once and frozen."""
 
 from .body import ball, body
-from .cutting import Cut, cut
+from .cutting import Cut, cut, part
 from .dragon import dragon
 from .files import load, save
 from .filling import tetrahedralise
@@ -39,6 +39,7 @@ __all__ = [
     "load",
     "nonmanifold_edges",
     "noodle",
+    "part",
     "rabbit",
     "save",
     "tet_quality",

@@ -37,10 +37,12 @@ class Cut:
     Attributes:
         mesh: with the same elements in the same order; new vertices come after the old ones.
         parents: (n',) the vertex of the old mesh that each is, or is a copy of.
+        parted: (p, 2) pairs of elements that have parted; `part` makes the same cut of them, to the vertex.
     """
 
     mesh: Mesh
     parents: np.ndarray
+    parted: np.ndarray
 
     @property
     def doubled(self) -> np.ndarray:
@@ -78,10 +80,40 @@ def cut(mesh: Mesh, eye: object, stroke: object, positions: object = None) -> Cu
         if not len(pinched):
             break
         parting = _unpinched(parting, pinched, elements, faces, pairs, closing=attempt >= MOST_MOVES)
-    return _made(mesh, parts.astype(np.int32), copied)
+    return _made(mesh, parts.astype(np.int32), copied, pairs[parting])
 
 
-def _made(mesh: Mesh, elements: np.ndarray, copied: np.ndarray) -> Cut:
+def part(mesh: Mesh, pairs: object) -> Cut:
+    """Make a cut again that is known by what it has parted.
+
+    Args:
+        mesh: as it was before the cut.
+        pairs: (p, 2) numbers of tetrahedra, triangles or lines that share a face and are to part: `Cut.parted`.
+
+    Raises:
+        InputError: for numbers of elements that share no face, and where nothing would part.
+    """
+    as_mesh(mesh)
+    elements = next(x for x in (mesh.tets, mesh.triangles, mesh.lines) if len(x))
+    wanted = np.asarray(pairs)
+    if wanted.ndim != 2 or wanted.shape[1] != 2 or not len(wanted) or wanted.dtype.kind not in "iu":
+        raise InputError(f"a cut is known by pairs of elements, whole numbers of shape (p, 2), not {wanted.shape}")
+    if wanted.min() < 0 or wanted.max() >= len(elements):
+        raise InputError(f"a cut parts elements 0 to {len(elements) - 1} of this body, not {wanted.max()}")
+    faces, joined = _joints(elements)
+    codes = [np.sort(rows, axis=1).astype(np.int64) @ (len(elements), 1) for rows in (joined, wanted)]
+    apart = np.flatnonzero(~np.isin(codes[1], codes[0]))
+    if len(apart):
+        a, b = wanted[apart[0]].tolist()
+        raise InputError(f"elements {a} and {b} share no face, so nothing parts there: the cut is of another body")
+    parting = np.isin(codes[0], codes[1])
+    parts, copied = _doubled(mesh.n_vertices, elements, faces, joined, parting)
+    if not len(copied):
+        raise InputError("the cut parts nothing")
+    return _made(mesh, parts.astype(np.int32), copied, joined[parting])
+
+
+def _made(mesh: Mesh, elements: np.ndarray, copied: np.ndarray, parted: np.ndarray) -> Cut:
     n = mesh.n_vertices
     parents = np.concatenate([np.arange(n), copied]).astype(np.int32)
     groups = {
@@ -96,7 +128,7 @@ def _made(mesh: Mesh, elements: np.ndarray, copied: np.ndarray) -> Cut:
         made = replace(mesh, vertices=vertices, triangles=elements, groups=groups)
     else:
         made = replace(mesh, vertices=vertices, lines=elements, groups=groups)
-    return Cut(made, parents)
+    return Cut(made, parents, parted)
 
 
 def _joints(elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

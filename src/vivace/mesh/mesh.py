@@ -12,6 +12,7 @@ import numpy as np
 
 from ..checks import as_list, as_numbers, check_flag, shown, whole_array
 from ..errors import InputError, UnknownNameError
+from ..storage import storable
 from . import checks, measure, splitting, topology
 
 _TOPOLOGY = ("edges", "hinges")  # cached properties that moving the vertices does not change
@@ -25,6 +26,7 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
+@storable("mesh")
 @dataclass(frozen=True, eq=False)
 class Mesh:
     """A surface, a tetrahedral body or a wire. Build one with `from_triangles`, `from_tets` or `from_edges`.

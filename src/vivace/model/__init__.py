@@ -1,6 +1,6 @@
 """Bodies in SI units: a mesh and a material make masses and constraints."""
 
-from .cutting import CutModel, cut_model
+from .cutting import CutModel, cut_model, part_model
 from .fabrics import FABRICS, Fabric, fabric, made_of
 from .hyperelastic import (
     corotated,
@@ -34,6 +34,7 @@ __all__ = [
     "made_of",
     "mooney_rivlin",
     "neo_hookean",
+    "part_model",
     "stable_neo_hookean",
     "stvk",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..constraints import ConstraintGroup, Role
 from ..errors import InputError
-from ..mesh import Cut, Mesh, cut
+from ..mesh import Cut, Mesh, cut, part
 from ..terms.term import Term
 from .attachments import Attachment
 from .model import Model
@@ -21,10 +21,16 @@ from .model import Model
 
 @dataclass(frozen=True, eq=False)
 class CutModel:
-    """A model after a cut. `parents`: (n',) the vertex of the old model that each vertex is, or is a copy of."""
+    """A model after a cut.
+
+    Attributes:
+        parents: (n',) the vertex of the old model that each vertex is, or is a copy of.
+        parted: (p, 2) pairs of elements that have parted, for `part_model`.
+    """
 
     model: Model
     parents: np.ndarray
+    parted: np.ndarray
 
 
 def cut_model(model: Model, eye: object, stroke: object, positions: object = None) -> CutModel:
@@ -33,17 +39,30 @@ def cut_model(model: Model, eye: object, stroke: object, positions: object = Non
     Raises:
         InputError: where nothing would part, and for terms that say nothing of how they are cut.
     """
+    _check_terms(model)
+    return _cut(model, cut(model.mesh, eye, stroke, positions))
+
+
+def part_model(model: Model, pairs: object) -> CutModel:
+    """Make a cut again that is known by the pairs of elements that it has parted; see `vivace.mesh.part`."""
+    _check_terms(model)
+    return _cut(model, part(model.mesh, pairs))
+
+
+def _check_terms(model: Model) -> None:
     for term in model.terms:
         if not callable(getattr(term, "renumbered", None)):
             raise InputError(f"this body cannot be cut: {type(term).__name__} has no method renumbered(mesh)")
-    made = cut(model.mesh, eye, stroke, positions)
+
+
+def _cut(model: Model, made: Cut) -> CutModel:
     rows = _Rows(model.mesh, made)
     groups = tuple(_group(group, rows) for group in model.groups)
     attachments = tuple(_attachment(one, made.parents) for one in model.attachments)
     masses = _masses(model, made)
     terms: tuple[Term, ...] = tuple(term.renumbered(made.mesh) for term in model.terms)  # type: ignore[attr-defined]
     new = replace(model, mesh=made.mesh, masses=masses, groups=groups, terms=terms, attachments=attachments)
-    return CutModel(new, made.parents)
+    return CutModel(new, made.parents, made.parted)
 
 
 def _masses(model: Model, made: Cut) -> np.ndarray:

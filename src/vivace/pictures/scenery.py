@@ -27,6 +27,7 @@ class Scenery:
     Attributes:
         vertices: (k, 3), one for each side of a crease.
         triangles: (m, 3), counter-clockwise from where they are seen.
+        owners: (k,) the number of the collider that each vertex belongs to.
         boxes: (c, 2, 3): lowest and highest corner of each thing with an end.
         ground: height of the ground (m), None where there is none.
         up: which way the height goes.
@@ -34,6 +35,7 @@ class Scenery:
 
     vertices: NDArray[Any]
     triangles: NDArray[np.int64]
+    owners: NDArray[np.int64]
     boxes: NDArray[Any]
     ground: float | None
     up: tuple[float, float, float] = (0.0, 1.0, 0.0)
@@ -57,6 +59,9 @@ class Scenery:
         pieces = [(surface.vertices, surface.triangles) for surface in surfaces]
         box = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
         pieces += [_near(plane, *box) for plane, flat in zip(planes, level, strict=True) if not flat]
+        solid = [k for k, collider in enumerate(colliders) if not isinstance(collider, Plane)]
+        flat = iter(level)
+        sloping = [k for k, collider in enumerate(colliders) if isinstance(collider, Plane) and not next(flat)]
         if ground is not None:
             pieces = [_above(*piece, upward, ground) for piece in pieces]
         pieces = [(np.zeros((0, 3)), np.zeros((0, 3), np.int64)), *(creased(*piece) for piece in pieces)]
@@ -64,6 +69,7 @@ class Scenery:
         return cls(
             np.concatenate([vertices for vertices, _ in pieces]),
             np.concatenate([triangles + first for (_, triangles), first in zip(pieces, offsets, strict=False)]),
+            np.repeat([-1, *solid, *sloping], np.diff(offsets)),
             np.array([surface.bounds for surface in surfaces]).reshape(-1, 2, 3),
             ground,
             up,

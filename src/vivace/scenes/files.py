@@ -40,6 +40,9 @@ ms = 8
 [tuned]                              # written by `vivace tune`: ρ where a Chebyshev solver's or descent's is "auto"
 "chebyshev(jacobi)" = 0.9991
 "descent" = "0.9*12;0.99*84"
+[edits]                              # written by the live app: pins and cuts; see scenes/edits.py
+vertices = 2500
+pins = [0, 49]
 """
 
 from __future__ import annotations
@@ -67,6 +70,7 @@ from ..model.model import EARTH, Model, as_gravity
 from ..solvers import Budget, make_solver
 from .bodies import only_bodies, with_bodies
 from .collisions import with_collisions
+from .edits import Edits, with_edits
 from .rigid_scene import RigidScene, seeded
 from .scene import SCENES, Scene, make_scene
 from .self_contact import touching_itself
@@ -89,6 +93,7 @@ TABLES = {
     "solver",
     "budget",
     "tuned",
+    "edits",
 }
 PLACING = ("scale", "rotate", "translate")
 LOADING = frozenset(list(inspect.signature(meshes.load).parameters)[1:])
@@ -198,7 +203,15 @@ def _from_toml(path: Path) -> Scene | RigidScene:
         changes["model"] = _tailored(path, changes.get("model", scene.model), data)
         scene.settings.update({key: data[key] for key in ("fabric", "self_contact") if key in data})
     scene.settings["file"] = path.name
-    return replace(scene, **changes)
+    scene = replace(scene, **changes)
+    if "edits" in data:
+        if "scene" in data:
+            scene.settings["edits"] = data["edits"]
+        try:
+            scene = with_edits(scene, Edits.of(data["edits"]))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+    return scene
 
 
 def _tailored(path: Path, model: Model, data: dict[str, Any]) -> Model:

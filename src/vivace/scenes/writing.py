@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..model.fabrics import FABRICS
 from ..solvers import Budget, make_solver
 from ..solvers.rigid import CONTACT_SOLVERS
+from .edits import Edits
 from .files import HIGHEST
 from .rigid_scene import RigidScene
 from .scene import Scene
@@ -30,10 +31,12 @@ def scene_text(
     stiffness: float = 1.0,
     fabric: str = "",
     self_contact: bool | None = None,
+    edits: Edits | None = None,
 ) -> str:
     """A scene file for a scene that came from a name, a scene file or a mesh file, with some settings changed.
 
-    `stiffness` multiplies the scene's own, or the fabric's; `self_contact`: where it is another than the scene's.
+    `stiffness` multiplies the scene's own, or the fabric's; `self_contact`: where it is another than the scene's;
+    `edits`: all pins and cuts that were made of its body, those of its own file included.
     Mesh files are named as they were: the scene file belongs beside them.
     """
     rigid = isinstance(scene, RigidScene)
@@ -52,6 +55,7 @@ def scene_text(
     if self_contact is not None:
         self_contact = check_flag("self_contact", self_contact)
     data = _source(scene)
+    data.pop("edits", None)
     world = dict(data.pop("world", {}))
     if time_step is not None:
         world["time_step"] = check_time_step(time_step)
@@ -72,6 +76,8 @@ def scene_text(
         inner = options.get("inner")
         others = {key: value for key, value in options.items() if key != "inner" and value is not None}
         data["solver"] = {"name": name if inner is None else f"{name}({inner})", **others}
+    if edits is not None:
+        data["edits"] = edits.table()
     limits = budget or scene.budget
     data["budget"] = {item.name: value for item in fields(limits) if (value := getattr(limits, item.name)) is not None}
     if isinstance(scene, Scene) and scene.tuned:

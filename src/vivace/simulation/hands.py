@@ -188,6 +188,9 @@ class Hands:
         """The hands that `memory` tells of."""
         hands = cls(mesh)
         if "hands.count" in memory:
+            held = memory["hands.vertices"]
+            if held.ndim != 1 or held.dtype.kind != "i" or not 0 <= held.min() <= held.max() < mesh.n_vertices:
+                raise InputError(f"the state's hands must hold vertices from 0 to {mesh.n_vertices - 1}")
             ends = np.cumsum(memory["hands.count"])[:-1]
             parts = [np.split(memory[f"hands.{name}"], ends) for name in ("vertices", "goals", "shares")]
             for vertices, goals, shares, about in zip(*parts, memory["hands.about"], strict=True):

@@ -22,15 +22,18 @@ from ..simulation.rigid_part import RigidPart
 from ..simulation.simulation import Simulation
 from ..solvers import Solver, make_solver
 from .choices import with_relaxation
+from .exchanging import exchange
 from .messages import AddedShape, Settings
 from .running import Running
 from .running_mixed import RunningMixedScene
 from .running_scene import RunningScene, warm_bodies
 from .snapshot import Backdrop
 from .tailoring import tailored
+from .thrown_mesh import ThrownMesh
 
 MOST_ADDED = 8  # at a time
 SIZE = 0.07  # of the soft bodies' size: radius of a ball
+LARGE = 4.0  # such radii: the longest side of somebody's own mesh
 DENSITY = 700.0  # kg/m³: of wood
 ROUND = 0.2  # of the size: rounding of a box
 ABOVE = 2.0  # sizes above everything that is there
@@ -49,6 +52,7 @@ class RunningWithAdded(RunningMixedScene):
         self._solver: Solver = before._solver if more else solver  # type: ignore[attr-defined]
         self.settings, self.time = before.settings, before.time
         self.names, self.choices = before.names, before.choices
+        self.use_things(before.things)
         self.pointers.use_force(self.sims, before.settings.hand_force)
         self.own_model = before.own_model
         positions, velocities = self.start = before.start
@@ -63,6 +67,7 @@ class RunningWithAdded(RunningMixedScene):
         """The scene as it was, with the settings that there are now; still to be reset."""
         origin, (sim,) = self.origin, self.sims
         self.pointers.release_all(self.sims)
+        self.things.give_back()
         sim.replace_model(tailored(origin.model, self.settings))
         if self.names == origin.names:
             sim.solver = self._solver  # prepared for a scene that touches less
@@ -82,7 +87,7 @@ class Addition:
     Where nothing has touched anything yet there is a floor from then on, so that nothing falls for ever.
     """
 
-    def __init__(self, running: Running[Any], shape: AddedShape):
+    def __init__(self, running: Running[Any], shape: AddedShape | ThrownMesh):
         if not isinstance(running, RunningScene):
             raise InputError(
                 f"things are thrown into scenes of soft bodies; {running.scene.name} is made of rigid ones"
@@ -100,7 +105,8 @@ class Addition:
         check_suits(replace(running.model, collisions=settings), sim.integrator)
         self._before, self._cut = running.model, _cut(running.settings)
         self._model = replace(running.model, collisions=settings)
-        self._tailored = tailored(self._model, running.settings)
+        self._tailored = running.made_of(self._model, running.settings)
+        self._taken = running.things.taken
         self._made: dict[str, Any] = {"time_step": sim.time_step, "threads": sim.threads, "seed": sim.seed}
         self._asked = running.names[0], with_relaxation(running.names[0], running.settings.relaxation)
 
@@ -114,12 +120,13 @@ class Addition:
         """Go on with the body; InputError if the scene has become another meanwhile."""
         running = self._running
         same = running.model is self._before and _cut(running.settings) == self._cut
+        same = same and running.things.taken == self._taken
         if not same or len(running.sims) > 1 or running.names[0] != self._asked[0]:
             raise InputError("the scene has changed while this was made ready; throw it in again")
         (sim,) = running.sims
         running.pointers.release_all(running.sims)
         old = sim.solver
-        _exchange(sim, self._tailored)
+        exchange(sim, self._tailored)
         sim.solver = solver
         scene = replace(running.scene, model=self._model)
         more = RunningWithAdded(scene, sim, running.backdrop.number + 1, running, old)
@@ -127,30 +134,13 @@ class Addition:
         return more
 
 
-def with_body(running: Running[Any], shape: AddedShape) -> RunningWithAdded:
+def with_body(running: Running[Any], shape: AddedShape | ThrownMesh) -> RunningWithAdded:
     """Throw a body in at once."""
     addition = Addition(running, shape)
     return addition.apply(addition.make_solver())
 
 
-def _exchange(sim: Simulation, model: Model) -> None:
-    """Go on with a model that has more bodies; those that there were go on as they are."""
-    memory = {} if sim.bodies is None else sim.bodies.memory()
-    old = 0 if sim.bodies is None else len(sim.bodies.rigid.bodies)
-    sim.replace_model(model)
-    assert sim.bodies is not None
-    if not memory:
-        return
-    new = sim.bodies.memory()
-    for name, array in memory.items():
-        if name in new and len(new[name].shape) and len(array) == old and len(new[name]) == old + 1:
-            new[name][:old] = array
-        elif name in new:
-            new[name] = array  # contacts, time, what is attached
-    sim.bodies.recall(new)
-
-
-def _shape(shape: AddedShape, sim: Simulation, count: int) -> Collider:
+def _shape(shape: AddedShape | ThrownMesh, sim: Simulation, count: int) -> Collider:
     """The geometry of a body, above everything and aside of those that were added before."""
     q = sim.positions.astype(np.float64)
     size = SIZE * max(float(np.ptp(sim.model.mesh.vertices, axis=0).max()), 1e-2)
@@ -164,6 +154,8 @@ def _shape(shape: AddedShape, sim: Simulation, count: int) -> Collider:
         top + ABOVE * size,
         float(middle[2] + aside * np.sin(GOLDEN * count)),
     )
+    if isinstance(shape, ThrownMesh):
+        return shape.at((x, y + size, z), LARGE * size)
     if shape == "ball":
         return Sphere((x, y, z), size)
     if shape == "box":

@@ -12,12 +12,11 @@ from ..mesh import Mesh
 from ..mesh.topology import boundary_edges
 from ..model import Model, cut_model
 from ..model.attachments import attached_to
+from ..scenes.edits import MOST_CUTS, MOST_GROWTH
 from .messages import PinRule
 
 LEAST = 0.02  # of a body's height: what is so near to its top is its top edge
 SHARP = 0.3  # the cosine of the angle at which a border has a corner, at most
-MOST_CUTS = 40  # of a scene
-MOST_GROWTH = 2  # times the vertices that it began with
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +28,7 @@ class ModelEdit:
         before: the model, as stiff as the scene has it.
         after: likewise.
         parents: of a cut: (n',) the vertex before that each vertex after is, or is a copy of.
+        parted: of a cut: (p, 2) pairs of elements that have parted.
         edit: edits of one key are one.
     """
 
@@ -37,6 +37,7 @@ class ModelEdit:
     after: Model
     parents: np.ndarray | None = None
     edit: tuple[str, int] | None = None
+    parted: np.ndarray | None = None
 
     @property
     def bytes(self) -> int:
@@ -118,7 +119,7 @@ def cut_along(model: Model, start: int, cuts: int, eye: Sequence[float], stroke:
     made = cut_model(model, eye, stroke, now)
     if made.model.n > MOST_GROWTH * start:
         raise InputError(f"cuts may double the {start:,} vertices of a scene and no more; undo some")
-    return ModelEdit("cut", model, made.model, made.parents)
+    return ModelEdit("cut", model, made.model, made.parents, parted=made.parted)
 
 
 def joined(values: np.ndarray, parents: np.ndarray, masses: np.ndarray) -> np.ndarray:

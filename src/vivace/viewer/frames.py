@@ -29,6 +29,7 @@ def frame_message(snapshot: Snapshot, precision: int, pace: Pace | None = None) 
         snapshot.settings.colour_by,
         snapshot.orders,
         views,
+        [list(shift) for shift in snapshot.views[0].shifts] if snapshot.views else [],
         _ghost(snapshot.ghost, arrays),
         arrays={},
     )

@@ -64,6 +64,8 @@ class Ghost:
         running = self._session.running_scene
         if not isinstance(running, RunningScene) or bodies_of(running.scene):
             raise InputError(f"a ghost is made of soft bodies alone, and {running.scene.name} has rigid ones")
+        if running.things.taken:
+            raise InputError("a ghost would not know what was moved by hand; start the scene again first")
         if running.pointers.vertices:
             raise InputError("let go first: the ghost would not know what you pull at")
         self.end()
@@ -116,7 +118,7 @@ class _Run:
 
     def is_of(self, running: Running[Any]) -> bool:
         """Whether the scene and its body are still those that it was begun with."""
-        return running is self._running and running.backdrop is self._backdrop
+        return running is self._running and running.backdrop is self._backdrop and not self._running.things.taken
 
     def follow(self, views: tuple[SimulationView, ...]) -> tuple[tuple[SimulationView, ...], dict[str, Any]]:
         """See `Ghost.follow`."""

@@ -1,4 +1,4 @@
-"""What was changed, to be taken back and made again: settings, pins, cuts; not motion. Bounded."""
+"""What was changed, to be taken back and made again: settings, pins, cuts, things moved; not motion. Bounded."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .editing import ModelEdit
+from .things import Carry
 
 MOST_EDITS = 60
 MOST_BYTES = 1 << 28  # of models that cuts have made
@@ -35,7 +36,7 @@ class History:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._edits: list[SettingsEdit | ModelEdit] = []
+        self._edits: list[SettingsEdit | ModelEdit | Carry] = []
         self._done = 0
 
     @property
@@ -74,26 +75,30 @@ class History:
         else:
             self._add(edit)
 
+    def carried(self, carry: Carry) -> None:
+        """A thing that stands has been moved."""
+        self._add(carry)
+
     def goes_on(self, key: tuple[str, int]) -> bool:
         """Whether the last edit is of this key."""
         last = self._edits[self._done - 1] if self._done else None
         return isinstance(last, ModelEdit) and last.edit == key
 
-    def undo(self) -> SettingsEdit | ModelEdit | None:
+    def undo(self) -> SettingsEdit | ModelEdit | Carry | None:
         """The edit that is to be taken back now."""
         if not self._done:
             return None
         self._done -= 1
         return self._edits[self._done]
 
-    def redo(self) -> SettingsEdit | ModelEdit | None:
+    def redo(self) -> SettingsEdit | ModelEdit | Carry | None:
         """The edit that is to be made again now."""
         if self._done == len(self._edits):
             return None
         self._done += 1
         return self._edits[self._done - 1]
 
-    def _add(self, edit: SettingsEdit | ModelEdit) -> None:
+    def _add(self, edit: SettingsEdit | ModelEdit | Carry) -> None:
         self._edits[self._done :] = [edit]
         while len(self._edits) > MOST_EDITS or sum(one.bytes for one in self._edits[:-1]) > MOST_BYTES:
             del self._edits[0]

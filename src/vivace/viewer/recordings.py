@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..pictures.backends import Look
 from ..pictures.bodies import film_of_bodies
 from ..pictures.camera import bounds_of
 from ..pictures.scenery import Scenery
+from ..rigid.bodies import Bodies
 from ..scenes import RigidScene, Scene
 from ..simulation import Simulation
 from ..simulation.report import Report
@@ -22,6 +24,7 @@ from ..simulation.rigid_simulation import RigidSimulation
 from .body_mesh import BodyMesh, BodyReport, RigidBackdrop, bodies_of, moving_bodies
 from .messages import Settings
 from .snapshot import Backdrop, SimulationView, moved
+from .things import Things
 
 MOST_BYTES = 1 << 30  # of positions: seven minutes of the tablecloth
 
@@ -40,6 +43,7 @@ class Recording:
         self._about: dict[str, Any] = {}
         self._scene: Scene | RigidScene | None = None
         self._times: list[float] = []
+        self._shifts: list[tuple[tuple[float, ...], ...]] = []
         self._shown: tuple[SimulationView, Backdrop | RigidBackdrop] | None = None
         self.full = False
 
@@ -51,7 +55,7 @@ class Recording:
     def begin(self, scene: Scene | RigidScene, settings: Settings, sim: Simulation | RigidSimulation) -> None:
         """Forget what was recorded and begin anew."""
         self._frames, self._bytes, self.seconds, self.full = [], 0, 0.0, False
-        self._times, self._shown = [], None
+        self._times, self._shifts, self._shown = [], [], None
         self._scene = scene
         self._about = {
             "vivace": __version__,
@@ -76,6 +80,7 @@ class Recording:
 
     def add_view(self, view: SimulationView, backdrop: Backdrop | RigidBackdrop, h: float) -> None:
         """Keep a step of h seconds, and how it is shown."""
+        self._shifts.append(view.shifts)
         self.add(frame_of(view.report), h)
         self._shown = view, backdrop
 
@@ -84,7 +89,11 @@ class Recording:
         if self._shown is None or number >= len(self._frames):
             raise InputError(f"there is no frame {number} of the recording: it has {len(self._frames)}")
         view, backdrop = self._shown
-        return moved(view, self._frames[number]), backdrop, self._times[number]
+        return replace(moved(view, self._frames[number]), shifts=self.shifts(number)), backdrop, self._times[number]
+
+    def shifts(self, number: int) -> tuple[tuple[float, ...], ...]:
+        """How far what stands had been moved at a frame (m), by thing; none where nothing had."""
+        return self._shifts[number] if number < len(self._shifts) else ()
 
     def motion(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities (n, 3) of soft bodies at a frame; the latter from the frame before."""
@@ -114,8 +123,27 @@ class Recording:
     def _all(self) -> tuple[np.ndarray, Scene | RigidScene, dict[str, Any]]:
         if not self._frames or self._scene is None:
             raise InputError("there is no recording to save: press record first")
-        frames = np.stack(self._frames)
-        return frames, self._scene, {**self._about, "frames": len(frames), "seconds": self.seconds}
+        frames, scene = np.stack(self._frames), self._scene
+        if isinstance(scene, Scene) and any(np.any(shifts) for shifts in self._shifts if shifts):
+            frames, scene = _with_things(frames, scene, self._shifts)
+        return frames, scene, {**self._about, "frames": len(frames), "seconds": self.seconds}
+
+
+def _with_things(
+    frames: np.ndarray, scene: Scene, shifts: Sequence[Sequence[Sequence[float]]]
+) -> tuple[np.ndarray, Scene]:
+    """Frames and scene with what was moved by hand as rigid bodies, which come last."""
+    things = Things(scene.model)
+    things.taken = True
+    made = replace(scene, model=things.in_model(scene.model))
+    placed = Bodies.of([body for thing in things.all for body in thing.bodies])
+    poses = np.tile(np.concatenate([placed.positions, placed.orientations], axis=1), (len(frames), 1, 1))
+    which = [k for k, thing in enumerate(things.all) for _ in thing.bodies]
+    for pose, moved_by in zip(poses, shifts, strict=False):
+        if moved_by:
+            pose[:, :3] += np.array(moved_by)[which]
+    flat = [frames.reshape(len(frames), -1), poses.reshape(len(frames), -1).astype(np.float32)]
+    return np.concatenate(flat, axis=1), made
 
 
 def frame_of(report: Report | BodyReport) -> np.ndarray:

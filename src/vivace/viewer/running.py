@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from ..scenes import RigidScene, Scene
+from ..scenes.edits import Edits
 from ..solvers import Budget
 from .body_mesh import RigidBackdrop
 from .messages import RANGES, BodyKind, ColourBy, Grab, Settings, SolverChoice
@@ -95,6 +96,15 @@ class Running(ABC, Generic[Sim]):
     @abstractmethod
     def compare_no_more(self) -> None:
         """End the split view."""
+
+    def carried(self) -> list[Any]:
+        """What hands have moved and let go of since this was asked last, to be taken back."""
+        return []
+
+    @property
+    def edits(self) -> Edits | None:
+        """Pins and cuts that people have made; None where there are none."""
+        return None
 
     @property
     def pins(self) -> int:

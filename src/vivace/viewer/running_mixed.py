@@ -95,6 +95,8 @@ class RunningMixedScene(RunningScene):
         """A pointer takes a soft vertex, and what is around it, or the point of a rigid body that it touched."""
         (sim,) = self.sims
         target = np.array(message.target)
+        if message.thing is not None:
+            return self._take(key, message.thing, target)
         if message.vertex < self.mesh.first:
             self.pointers.soft.grab(self.sims, key, message.vertex, target, self.settings.grab_radius)
             self.pointers.rigid.release(_rigid(self.sims), key)
@@ -103,6 +105,7 @@ class RunningMixedScene(RunningScene):
             body, point = touched(self.mesh, message, sim.bodies.positions, sim.bodies.orientations)
             self.pointers.rigid.grab(sim.bodies.rigid, key, sim.bodies.first + body, point, target)
             self.pointers.soft.release(self.sims, key)
+        return None
 
     def check_cuttable(self) -> None:
         """Refused."""

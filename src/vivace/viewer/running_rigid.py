@@ -147,6 +147,8 @@ class RunningRigidScene(Running[RigidSimulation]):
 
     def grab(self, key: Key, message: Grab) -> None:
         """A pointer takes the point that it touched."""
+        if message.thing is not None:
+            self._refuse("what stands among soft bodies can be moved")
         (sim,) = self.sims
         body, point = touched(self.mesh, message, sim.positions, sim.orientations)
         self.pointers.grab(sim, key, body, point, np.array(message.target))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -18,18 +18,17 @@ from ..simulation.report import Report
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver, make_solver
 from .choices import check_solver, name_of, solver_choices, with_relaxation
-from .editing import ModelEdit, joined
 from .messages import RANGES, BodyKind, ColourBy, Grab, Settings
-from .pointers import Pointers, usual_force, usual_radius
-from .running import DEFAULT_MS, Lost, Running, shortened, within
+from .pointers import usual_force, usual_radius
+from .running import DEFAULT_MS, Lost, shortened, within
+from .running_edits import RunningEdits, as_far
 from .snapshot import Backdrop, SimulationView, moved
-from .tailoring import tailored
 
 FAR = 1e3  # times the scene's size: where a body is counted as lost, like one that is not finite
 TRACED = 3  # every so many steps, the residual of each sweep is kept: the page draws no more curves than that
 
 
-class RunningScene(Running[Simulation]):
+class RunningScene(RunningEdits):
     """A scene that runs: one simulation, or two with different solvers on the same input.
 
     Args:
@@ -55,7 +54,8 @@ class RunningScene(Running[Simulation]):
         budget_ms: float | None = None,
     ):
         force = usual_force(sim.model)
-        self.scene, self.sims, self.pointers = scene, [sim], Pointers(force)
+        self.scene, self.sims = scene, [sim]
+        self._begin_things(sim.model, force)
         self.backdrop = Backdrop(number, scene)
         self.model = self.own_model = sim.model  # as the scene has it, and as it began
         name = name_of(sim.solver)
@@ -94,6 +94,7 @@ class RunningScene(Running[Simulation]):
         `spent_ms`: of the budget, on what people asked for before it.
         """
         views = []
+        self.things.lead(self.sims[0])
         for k, sim in enumerate(self.sims):
             sim.trace = self._steps % TRACED == 0
             try:
@@ -117,22 +118,28 @@ class RunningScene(Running[Simulation]):
         labels = None if sim.colouring is None else sim.colouring.colours
         name, held = self.names[k], self.pointers.vertices
         made = sim.solver.used, sim.frames, sim.budget.ms
-        return SimulationView(report, name, *made, labels, held, velocities=sim.velocities)
+        seen, shifts = self.things.own_bodies(report), self.things.shifts
+        return SimulationView(seen, name, *made, labels, held, velocities=sim.velocities, shifts=shifts)
 
-    def resume(self, positions: np.ndarray, velocities: np.ndarray) -> None:
-        """Let all simulations go on from other positions and velocities; nothing is held."""
+    def resume(self, positions: np.ndarray, velocities: np.ndarray, shifts: Sequence[Sequence[float]] = ()) -> None:
+        """Let all simulations go on from other positions and velocities; nothing is held. `shifts`: of things."""
         self.pointers.release_all(self.sims)
+        if any(map(any, shifts)):
+            self._be_taken(0)
+        self.things.place(self.sims, shifts or [(0.0, 0.0, 0.0)] * len(self.things))
         for sim in self.sims:
             sim.positions, sim.velocities = positions, velocities
 
     def reset(self) -> None:
         """Everything back to where it started; nothing is held."""
         self.pointers.release_all(self.sims)
+        self._put_things_back()
         for sim in self.sims:
             if self._start_of_all is not None:  # frames count on, and the settings stay
                 sim.state = replace(self._start_of_all, frames=sim.frames, gravity=sim.gravity, wind=sim.wind)
             else:
                 sim.positions, sim.velocities = self.start
+        self.things.place(self.sims, [(0.0, 0.0, 0.0)] * len(self.things))
         self._pin_at_start()
         self.time = 0.0
 
@@ -148,62 +155,11 @@ class RunningScene(Running[Simulation]):
             sim.targets = targets
 
     def grab(self, key: tuple[str, int], message: Grab) -> None:
-        """A pointer takes a vertex, and what is around it."""
+        """A pointer takes a vertex, and what is around it, or a thing that stands."""
         target = np.array(message.target)
+        if message.thing is not None:
+            return self._take(key, message.thing, target)
         self.pointers.grab(self.sims, key, message.vertex, target, self.settings.grab_radius)
-
-    # --- edits ----------------------------------------------------------------------------------------------------
-
-    @property
-    def pins(self) -> int:
-        """How many vertices are pinned."""
-        return len(self.model.pinned)
-
-    def check_cuttable(self) -> None:
-        """Refuse a cut, where there is none."""
-
-    def use_model(self, edit: ModelEdit, *, back: bool = False) -> None:
-        """Go on with the model after an edit, or with the one before it: positions and velocities carry over."""
-        model = edit.before if back else edit.after
-        made = tailored(model, self.settings)
-        start = self.scene.start if self.scene.start is None else self._placed(self.scene.start, edit, back)
-        self.scene = replace(self.scene, model=model, start=start)
-        if edit.parents is None:
-            for sim in self.sims:
-                sim.replace_model(made)
-        else:
-            self.pointers.release_all(self.sims)
-            self.sims = [self._carried(sim, edit, back) for sim in self.sims]
-            self.start = self._placed(self.start[0], edit, back), self._placed(self.start[1], edit, back)
-        if self._start_of_all is not None:
-            held = replace(self._start_of_all, pinned=model.pinned, targets=model.targets)
-            self._start_of_all = replace(held, last_pinned=model.pinned[:0], last_targets=model.targets[:0])
-        self.model = model
-        self.backdrop = Backdrop(self.backdrop.number + 1, self.scene)
-
-    @staticmethod
-    def _placed(values: np.ndarray, edit: ModelEdit, back: bool) -> np.ndarray:
-        """Values of the vertices at the start, for the vertices that there are after an edit."""
-        if edit.parents is None:
-            return values
-        return values[: edit.before.n] if back else values[edit.parents]
-
-    def _carried(self, sim: Simulation, edit: ModelEdit, back: bool) -> Simulation:
-        """A simulation that goes on from where another is, whose vertices a cut has parted, or joined again."""
-        assert edit.parents is not None
-        k, model = self.sims.index(sim), edit.before if back else edit.after
-        made = self._like(sim, tailored(model, self.settings), make_solver(self._asked(k)))
-        if back:
-            made.positions = joined(sim.positions, edit.parents, edit.after.masses)
-            made.velocities = joined(sim.velocities, edit.parents, edit.after.masses)
-        else:
-            made.positions, made.velocities = sim.positions[edit.parents], sim.velocities[edit.parents]
-        made.gravity, made.wind, made.frames = sim.gravity, sim.wind, sim.frames
-        return made
-
-    def _asked(self, k: int) -> tuple[str, dict[str, Any]]:
-        """The solver of simulation k, as `make_solver` takes it."""
-        return with_relaxation(self.names[k], self.settings.relaxation if k == 0 else None)
 
     # --- settings -------------------------------------------------------------------------------------------------
 
@@ -244,7 +200,7 @@ class RunningScene(Running[Simulation]):
 
     def _tailor(self, **values: Any) -> None:
         """Go on with a body made otherwise; what is wrong with it is said before anything changes."""
-        model = tailored(self.model, replace(self.settings, **values))
+        model = self.made_of(self.model, replace(self.settings, **values))
         for name, sim in zip(self.names, self.sims, strict=True):
             refuse_unable(name, sim.solver, model)
         for sim in self.sims:
@@ -332,27 +288,13 @@ class RunningScene(Running[Simulation]):
     def compare_with(self, name: str, solver: Solver) -> None:
         """A second simulation that goes on from where the first is."""
         first = self.sims[0]
-        sim = self._like(first, tailored(self.model, self.settings), solver)
+        sim = self._like(first, self.made_of(self.model, self.settings), solver)
         sim.positions, sim.velocities = first.positions, first.velocities
+        as_far(sim, first)
         sim.gravity, sim.wind = first.gravity, first.wind
         self.pointers.join(sim)
         self.sims[1:], self.names[1:] = [sim], [name]
         self._set(compare=name)
-
-    @staticmethod
-    def _like(sim: Simulation, model: Model, solver: Solver) -> Simulation:
-        """A simulation with the settings of another."""
-        return Simulation(
-            model,
-            solver=solver,
-            budget=sim.budget,
-            time_step=sim.time_step,
-            threads=sim.threads,
-            seed=sim.seed,
-            guess=sim.guess,
-            substeps=sim.asked_substeps,
-            integrator=sim.integrator,
-        )
 
     def compare_no_more(self) -> None:
         """End the split view."""
@@ -369,7 +311,7 @@ def refuse_unable(name: str, solver: Solver, model: Model) -> None:
 
 def posed(view: SimulationView, sim: Simulation) -> SimulationView:
     """A view of soft bodies as they are now, between two steps."""
-    if sim.bodies is not None:
+    if view.mesh is not None:
         return view
     return replace(moved(view, sim.positions), held=view.held if len(view.report.positions) == sim.model.n else ())
 

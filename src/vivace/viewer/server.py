@@ -30,6 +30,7 @@ from ..scenes import RigidScene, Scene
 from ..scenes.self_contact import touches_itself
 from ..scenes.writing import scene_text
 from . import messages as m
+from .actions.adding import throw_mesh
 from .actions.loading import take_mesh
 from .choices import Target, contact_solver_choices, scene_choices, solver_choices, with_relaxation
 from .exports import POSE_FORMATS, RECORDING_FORMATS, Cancelled, Work, choices, pose_file, recording_file
@@ -37,10 +38,12 @@ from .frames import frame_message
 from .mesh_content import CHECKS
 from .pace import Pace
 from .pages import Connection, Pages, read_request, refusal, response
+from .running_edits import RunningEdits
 from .security import Allowance, Gate
 from .session import Session
 from .snapshot import Snapshot
 from .tailoring import fabric_choices
+from .thrown_mesh import ThrownMesh
 from .uploads import Uploads
 
 UPLOAD = "/upload"
@@ -89,7 +92,7 @@ class Server:
         self._count = 0
         self._pace = Pace()  # the encoder's
         self._saving: Work | None = None
-        self.pages, self._uploads = Pages(), Uploads(self._take_mesh)
+        self.pages, self._uploads = Pages(), Uploads(self._take_mesh, self._throw_mesh)
 
     @property
     def has_page(self) -> bool:
@@ -184,6 +187,7 @@ class Server:
         files = choices(RECORDING_FORMATS), choices(POSE_FORMATS)
         client.post(m.Hello(__version__, client.name, *solvers, scenes, fabrics, session.gallery, list(CHECKS), *files))
         client.post(session.state)
+        client.post(session.edited)
         session.watchers = len(self.clients)
         session.call(lambda: None)  # wakes it
         feeding = asyncio.create_task(self._feed(client))
@@ -207,6 +211,9 @@ class Server:
 
     def _take_mesh(self, target: Target) -> None:
         self.session.call(lambda: take_mesh(self.session, target))
+
+    def _throw_mesh(self, thrown: ThrownMesh) -> None:
+        self.session.call(lambda: throw_mesh(self.session, thrown))
 
     def _receive(self, client: Client, text: str | bytes) -> None:
         try:
@@ -308,7 +315,7 @@ class Server:
 
 
 def _scene_file(session: Session) -> str:
-    settings, sim = session.settings, session.sims[0]
+    settings, sim, running = session.settings, session.sims[0], session.running_scene
     return scene_text(
         session.scene,
         solver=with_relaxation(settings.solver, settings.relaxation),
@@ -318,6 +325,7 @@ def _scene_file(session: Session) -> str:
         wind=None if isinstance(session.scene, RigidScene) else sim.wind,
         stiffness=settings.stiffness,
         **_tailoring(session.scene, settings),
+        edits=running.all_edits if isinstance(running, RunningEdits) else None,
     )
 
 

@@ -32,6 +32,7 @@ from . import messages as m
 from .actions import ACTIONS, Action
 from .background_worker import BackgroundWorker
 from .choices import Target, resolution_of
+from .edit_text import text_of
 from .ghost import Ghost
 from .history import History
 from .priority import Preference
@@ -46,7 +47,7 @@ T = TypeVar("T")
 SWITCH_S = 0.0005  # how long another Python thread may keep the interpreter while the physics thread wants it
 LATE = 3  # steps that may be made up for before time is let go
 SOON = 60  # steps: a solver that loses the simulation again so soon is replaced
-HEAVY = (m.Pin, m.PinBy, m.Cut, m.History, m.Replay, m.Restore)  # may take longer than a frame
+HEAVY = (m.Pin, m.PinBy, m.Cut, m.History, m.Replay, m.Restore, m.RestorePart)  # may take longer than a frame
 MOST_HEAVY = 200  # of them that wait: the pins of a box in 100,000 vertices
 TOLD = 10  # recorded frames between two messages about their number
 SLIPPED = "It slipped out of your hand, which pulls with at most {:g} N, before it would have torn."
@@ -94,6 +95,9 @@ class Session:
         self.ghost = Ghost(self)
         self.replay: int | None = None  # the frame of the recording that is shown instead of the simulation
         self._shown: tuple[tuple[SimulationView, ...], float] | None = None  # of the last step
+        self.parts: dict[str, str] = {}  # of links, by client
+        self._edited = m.Edited("")
+        self._edited_as: tuple[Any, m.Edited] | None = None
         self.watchers = 0  # clients; without any the simulation waits
         self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._background = BackgroundWorker(self._commands.put, self.changed)
@@ -144,6 +148,7 @@ class Session:
         def go() -> None:
             self.running_scene.pointers.release_client(self.sims, client)
             self._orders.pop(client, None)
+            self.parts.pop(client, None)
 
         self._commands.put(go)
 
@@ -335,6 +340,17 @@ class Session:
     def changed(self) -> None:
         """Say so to everybody."""
         self.send(self.state, None)
+        said, self._edited = self._edited, self.edited
+        if said != self._edited:
+            self.send(self._edited, None)
+
+    @property
+    def edited(self) -> m.Edited:
+        """The pins and cuts that there are, for links."""
+        running = self.running_scene
+        if self._edited_as is None or self._edited_as[0] is not running.backdrop:
+            self._edited_as = running.backdrop, m.Edited(text_of(running.edits))
+        return self._edited_as[1]
 
     # --- for actions ----------------------------------------------------------------------------------------------
 

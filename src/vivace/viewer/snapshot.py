@@ -20,6 +20,7 @@ from .cloth_coordinates import cloth_coordinates
 from .edges import Edges
 from .messages import CameraView, SceneData, Settings
 from .packing import pack
+from .things import Things
 
 FRONT = (0.13, 0.45, 0.72)
 MOST_TETS = 250_000  # that a page draws one by one: 4 MB
@@ -39,6 +40,7 @@ class SimulationView:
     held_points: tuple[tuple[float, ...], ...] = ()
     velocities: np.ndarray | None = None  # (n, 3) of the soft vertices (m/s)
     mesh: BodyMesh | None = None  # of the rigid bodies that soft ones touch
+    shifts: tuple[tuple[float, ...], ...] = ()  # of things that stand and were moved (m)
 
     @cached_property
     def vertices(self) -> np.ndarray:
@@ -129,6 +131,7 @@ class Backdrop:
             "tets": (mesh.tets if len(mesh.tets) <= MOST_TETS else mesh.tets[:0]).astype(np.uint32),
             "scenery_vertices": _of(scenery, "vertices", np.float32),
             "scenery_triangles": _of(scenery, "triangles", np.uint32),
+            "scenery_things": _things(scenery, scene.model),
         }
         seen = CameraView(list(camera.eye), list(camera.target), list(camera.up), camera.fov_degrees)
         ground = scenery.ground if scenery else None
@@ -178,6 +181,14 @@ def _hanging(model: Model) -> float:
 
 def _of(scenery: Scenery | None, name: str, dtype: Any) -> np.ndarray:
     return np.zeros(0, dtype) if scenery is None else np.asarray(getattr(scenery, name), dtype).ravel()
+
+
+def _things(scenery: Scenery | None, model: Model) -> np.ndarray:
+    """One more than the thing that each vertex of the scenery belongs to; 0 for none."""
+    numbers = Things(model).numbers()
+    if scenery is None or not numbers:
+        return np.zeros(0, np.uint32)
+    return np.array([numbers.get(owner, -1) + 1 for owner in scenery.owners.tolist()], np.uint32)
 
 
 def _bytes(colours: np.ndarray | None) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Meshes that people drop on the page: bytes over a socket of their own, into a file under a name of ours.
 
-    page ──► server    {"name": ..., "size": ..., "kind": ...}     what is to come; then so many bytes, in messages
+    page ──► server    {"name": ..., "size": ..., "kind": ..., "thrown": ...}   what is to come; then so many bytes
     server ──► page    {"error": "a sentence"} or {"error": ""}    and the socket closes
 
 Messages are as short as on the other socket (LONGEST), what comes goes to the disk, and only one file at a time is
@@ -31,6 +31,7 @@ from .choices import Target
 from .mesh_content import CHECKS
 from .mesh_process import read_in_process
 from .messages import MeshKind
+from .thrown_mesh import ThrownMesh
 
 MOST_BYTES = 64 << 20
 PATIENCE = 30.0  # s without a byte, after which an upload is given up
@@ -41,11 +42,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Announcement:
-    """What is to come. `kind`: what to make of it; "" for the best."""
+    """What is to come. `kind`: what to make of it; "" for the best. `thrown`: into the scene that runs, as a body."""
 
     name: Annotated[str, Meta(max_length=255)]
     size: Annotated[int, Meta(ge=1, le=2**53)]
     kind: MeshKind | None = None
+    thrown: bool = False
 
 
 def announced(text: str | bytes) -> Announcement:
@@ -108,10 +110,10 @@ async def _next(messages: AsyncIterator[str | bytes]) -> str | bytes:
 
 
 class Uploads:
-    """Takes meshes, one at a time. `take` gets what was read."""
+    """Takes meshes, one at a time. `take` gets what was read, or `throw`, what is to be a rigid body."""
 
-    def __init__(self, take: Callable[[Target], None]):
-        self._take, self._busy = take, False
+    def __init__(self, take: Callable[[Target], None], throw: Callable[[ThrownMesh], None]):
+        self._take, self._throw, self._busy = take, throw, False
 
     async def attend(self, socket: ServerConnection) -> None:
         """Take a file from a socket, say what came of it, and close."""
@@ -132,6 +134,9 @@ class Uploads:
         """Why a file was not taken; "" if it was."""
         try:
             announcement, mesh = await receive(aiter(socket))
+            if announcement.thrown:
+                self._throw(await asyncio.to_thread(ThrownMesh, mesh))
+                return ""
         except VivaceError as error:
             return str(error)
         except (ConnectionClosed, asyncio.CancelledError):

@@ -32,7 +32,7 @@ export function whyNot(name: string, size: number, known: readonly string[]): st
   return "";
 }
 
-async function transmit(file: File): Promise<string> {
+async function transmit(file: File, thrown: boolean): Promise<string> {
   const address = beside("upload");
   address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   const socket = new WebSocket(address);
@@ -47,7 +47,7 @@ async function transmit(file: File): Promise<string> {
     answer = (JSON.parse(data) as { error: string }).error;
   };
   const { name, size } = file;
-  socket.send(JSON.stringify({ name, size }));
+  socket.send(JSON.stringify({ name, size, thrown }));
   const bytes = await file.arrayBuffer();
   for (let at = 0; at < size && answer === null && socket.readyState === WebSocket.OPEN; at += PART) {
     socket.send(bytes.slice(at, at + PART));
@@ -61,14 +61,17 @@ async function transmit(file: File): Promise<string> {
   return answer ?? "The connection was lost before the file was there.";
 }
 
-/** Send a file; whether the server took it. What goes wrong is told in a sentence. */
-export async function upload(file: File): Promise<boolean> {
+/**
+ * Send a file, to be a scene or, `thrown`, a rigid body in the scene that runs; whether the server took it. What goes wrong is told
+ * in a sentence.
+ */
+export async function upload(file: File, thrown = false): Promise<boolean> {
   if (sending.peek()) return false;
   trouble.value = whyNot(file.name, file.size, endings.peek());
   if (trouble.peek()) return false;
   sending.value = { name: file.name, share: 0 };
   try {
-    trouble.value = await transmit(file);
+    trouble.value = await transmit(file, thrown);
   } catch {
     trouble.value = "The file could not be read by the browser.";
   } finally {

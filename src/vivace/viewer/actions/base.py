@@ -27,6 +27,8 @@ class Session(Protocol):
         history: of what was changed.
         ghost: of the converged motion.
         replay: the frame of the recording that is shown instead of the simulation.
+        parts: of the pins and cuts of links that are on their way, by client.
+        edited: the pins and cuts that there are.
     """
 
     own: str
@@ -41,6 +43,7 @@ class Session(Protocol):
     history: History
     ghost: Ghost
     replay: int | None
+    parts: dict[str, str]
     send: Callable[[m.ToPage, str | None], None]
 
     @property
@@ -54,6 +57,10 @@ class Session(Protocol):
     @property
     def settings(self) -> m.Settings:
         """What it runs with now."""
+
+    @property
+    def edited(self) -> m.Edited:
+        """The pins and cuts that there are, for links."""
 
     def is_new(self, client: str, order: int) -> bool:
         """Whether a pull comes after all that were obeyed; remembers it."""

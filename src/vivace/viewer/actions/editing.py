@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ...errors import InputError
+from ...scenes.edits import Edits, parted, pinned_at_start
 from .. import messages as m
 from ..editing import ModelEdit, cut_along, pinned, pinned_by, unpinned
 from ..history import SettingsEdit
 from ..running_scene import RunningScene
+from ..things import Carry
 from .base import Session, action
 from .changing import apply
 
@@ -60,9 +62,29 @@ def go_through_history(session: Session, client: str, message: m.History) -> Non
         apply(session, client, m.Change(**(edit.before if back else edit.after)))
         session.changed()
         return
+    if isinstance(edit, Carry):
+        _soft(session, "things are moved").send_thing(edit.thing, edit.before if back else edit.after)
+        session.changed()
+        return
     if edit.parents is not None:
         session.recording.end()
     _soft(session, "edits are").use_model(edit, back=back)
+    session.show_edit()
+
+
+def edit_all(session: Session, edits: Edits) -> None:
+    """Make all cuts of a link and then its pins, each of which can be taken back, and start again with them."""
+    running = _soft(session, "pins and cuts are")
+    edits.check(running.model)
+    if edits.cuts:
+        running.check_cuttable()
+    for pairs in edits.cuts:
+        made = parted(running.model, pairs, edits.vertices)
+        _edit(session, ModelEdit("cut", running.model, made.model, made.parents, parted=made.parted))
+    if edits.pins is not None:
+        model = pinned_at_start(running.model, edits.pins, running.start[0])
+        _edit(session, ModelEdit("pins", running.model, model))
+    running.reset()
     session.show_edit()
 
 

@@ -39,8 +39,8 @@ def load_scene(session: Session, client: str, message: m.LoadScene) -> None:
     load(session, client, message.name)
 
 
-def load(session: Session, client: str, name: str, then: Callable[[], None] = lambda: None) -> None:
-    """Load a scene in the background; `then` is done when it runs."""
+def load(session: Session, client: str, name: str, then: Callable[[], None] = lambda: None, **parameters: Any) -> None:
+    """Load a scene in the background, with some parameters of it; `then` is done when it runs."""
     sent = session.uploaded
     if sent is not None and name == sent.name:
         target = sent
@@ -51,6 +51,7 @@ def load(session: Session, client: str, name: str, then: Callable[[], None] = la
     else:
         SCENES[name]  # or says what there is
         target = Target(name, {})
+    target = target.with_parameters(**parameters) if parameters else target
     go_on_with(session, target, f"loading {name}", client, then)
 
 

@@ -30,3 +30,8 @@ def release(session: Session, client: str, message: m.Release) -> None:
     """Let go of what a pointer holds."""
     if session.is_new(client, message.order):
         session.running_scene.pointers.release(session.sims, (client, message.pointer))
+        carried = session.running_scene.carried()
+        for carry in carried:
+            session.history.carried(carry)
+        if carried:
+            session.changed()

@@ -34,4 +34,4 @@ def _resume(session: Session, frame: int) -> None:
     positions, velocities = session.recording.motion(frame)
     if recorded is None or recorded.name != running.scene.name or len(positions) != running.model.n:
         raise InputError("the recording is of another body than the one that runs: load or undo what made it another")
-    running.resume(positions, velocities)
+    running.resume(positions, velocities, session.recording.shifts(frame))

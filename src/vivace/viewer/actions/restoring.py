@@ -7,10 +7,13 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from ...errors import VivaceError
+from ...errors import InputError, VivaceError
 from .. import messages as m
+from ..choices import resolution_of
+from ..edit_text import LONGEST, edits_of
 from .base import Session, action
 from .changing import apply, change_solver
+from .editing import edit_all
 from .loading import load
 
 AFTER = ("relaxation", "compare")  # of the solver that the link names, which may have to be made first
@@ -18,7 +21,9 @@ AFTER = ("relaxation", "compare")  # of the solver that the link names, which ma
 
 @action(m.Restore)
 def restore(session: Session, client: str, message: m.Restore) -> None:
-    """Load the scene, unless it runs already, and then change the settings."""
+    """Load the scene, unless it runs already as the link has it, then change the settings, then pin and cut."""
+    text = session.parts.pop(client, "") if message.edited else ""
+    edits = edits_of(text)
 
     def change() -> None:
         given = {item.name: getattr(message.settings, item.name) for item in fields(message.settings)}
@@ -28,15 +33,30 @@ def restore(session: Session, client: str, message: m.Restore) -> None:
         _change(session, client, given)
         if solver is not None:
             _try(session, client, "solver", lambda: change_solver(session, client, solver, finish(later)))
+        if edits is not None and text != session.edited.text:
+            _try(session, client, "pins and cuts", lambda: edit_all(session, edits))
         session.changed()
 
     def finish(later: dict[str, Any]) -> Callable[[], None]:
         return lambda: _change(session, client, later)
 
-    if message.scene == session.scene.name:
+    now = resolution_of(session.current, "fabric" in session.running_scene.controls)
+    finer = {} if message.resolution in (None, *now[:1]) else {"resolution": message.resolution}
+    same = message.scene == session.scene.name and session.edited.text in ("", text) and not (finer and now)
+    if same:
         change()
     else:
-        load(session, client, message.scene, change)
+        load(session, client, message.scene, change, **finer)
+
+
+@action(m.RestorePart)
+def take_part(session: Session, client: str, message: m.RestorePart) -> None:
+    """Keep a part of a link's pins and cuts until the link itself comes."""
+    before = "" if message.first else session.parts.get(client, "")
+    if len(before) + len(message.text) > LONGEST:
+        session.parts.pop(client, None)
+        raise InputError(f"a link has pins and cuts of {LONGEST:,} letters at most")
+    session.parts[client] = before + message.text
 
 
 def _change(session: Session, client: str, given: dict[str, Any]) -> None:

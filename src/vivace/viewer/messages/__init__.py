@@ -5,8 +5,8 @@ the two together. Text messages are JSON objects whose "type" is the class's own
 and `FrameData`, are a header with arrays behind it, see `packing`.
 
     page ──► server    grab drag release   change run load_scene remake set_recording save cancel   drawn
-                       add_body pin pin_by cut history replay restore
-    server ──► page    hello state starting notice slipped progress download   SceneData FrameData (binary)
+                       add_body pin pin_by cut history replay restore restore_part
+    server ──► page    hello state edited starting notice slipped progress download   SceneData FrameData (binary)
 
 Flow: the server sends a frame, and the next one only when the page has said `drawn`; the newest wins.
 """
@@ -32,6 +32,7 @@ from .from_page import (
     Remake,
     Replay,
     Restore,
+    RestorePart,
     Run,
     Save,
     SetGhost,
@@ -68,6 +69,7 @@ from .settings import (
 )
 from .to_page import (
     Download,
+    Edited,
     FabricChoice,
     FormatChoice,
     GhostState,
@@ -99,6 +101,7 @@ __all__ = [
     "Download",
     "Drag",
     "Drawn",
+    "Edited",
     "FabricChoice",
     "FormatChoice",
     "FrameData",
@@ -131,6 +134,7 @@ __all__ = [
     "Replay",
     "Resolution",
     "Restore",
+    "RestorePart",
     "Run",
     "Save",
     "SceneChoice",

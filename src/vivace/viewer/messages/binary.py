@@ -34,8 +34,9 @@ class SceneData:
     Arrays: triangles (uint32, 3 a triangle), edges (uint32, 2 an edge; where there are no triangles), pinned (uint32),
     colours (uint8, 3 a vertex, sRGB; empty for one body), immovable (uint32: vertices of rigid bodies that nobody can
     grab), cloth (float32, 4 a soft vertex: two coordinates in the cloth in m, distance from its boundary in m, 1 where
-    it is woven; empty for what is no cloth), tets (uint32, 4 a tetrahedron), scenery_vertices (float32) and
-    scenery_triangles (uint32).
+    it is woven; empty for what is no cloth), tets (uint32, 4 a tetrahedron), scenery_vertices (float32),
+    scenery_triangles (uint32) and scenery_things (uint32 a vertex: one more than the number of the thing that hands can
+    move it with; 0 for what stays; empty where all does).
     """
 
     type: ClassVar[str] = "scene"
@@ -119,5 +120,6 @@ class FrameData:
     colour_by: ColourBy
     orders: dict[str, int]  # the last order of each client that this frame obeys
     views: list[ViewData]
+    things: list[list[float]]  # how far each has been moved (m); none where none was
     ghost: GhostView | None  # beside the first of them, which then shows the live motion again
     arrays: dict[str, ArraySpec]

@@ -19,6 +19,7 @@ from .settings import (
     MeshKind,
     Name,
     Order,
+    Part,
     PinRule,
     Pointer,
     Relaxation,
@@ -40,6 +41,7 @@ class Grab:
 
     Rigid bodies are held at the point that was touched: the sum of `weights` times the places of `corners`, which are
     those of a triangle. Said like this it is the same point of the body when that has moved on meanwhile.
+    `thing`: instead of a vertex, a thing that stands in the scene, by its number in `scenery_things`.
     """
 
     type: ClassVar[str] = "grab"
@@ -50,6 +52,7 @@ class Grab:
     order: Order
     corners: Corners | None = None
     weights: Weights | None = None
+    thing: Index | None = None
 
 
 @dataclass(frozen=True)
@@ -186,11 +189,25 @@ class Replay:
 
 @dataclass(frozen=True)
 class Restore:
-    """What a link says: a scene by its name, and settings to change when it is there."""
+    """What a link says: a scene by its name, and settings to change when it is there.
+
+    `resolution`: that the scene is made with; `edited`: it is pinned and cut as the parts before this have said.
+    """
 
     type: ClassVar[str] = "restore"
     scene: Name
     settings: Change
+    resolution: Resolution | None = None
+    edited: bool = False
+
+
+@dataclass(frozen=True)
+class RestorePart:
+    """A part of a link's pins and cuts, in order; `first` forgets what came before."""
+
+    type: ClassVar[str] = "restore_part"
+    text: Part
+    first: bool
 
 
 @dataclass(frozen=True)
@@ -230,7 +247,7 @@ class Drawn:
     frame: Order
 
 
-Editing = Pin | PinBy | Cut | History | Replay | Restore
+Editing = Pin | PinBy | Cut | History | Replay | Restore | RestorePart
 Told = LoadScene | Remake | AddBody | SetRecording | Save | Cancel | SetGhost
 FromPage = Grab | Drag | Release | Change | Run | Told | Editing | Drawn
 

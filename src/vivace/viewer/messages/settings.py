@@ -17,6 +17,7 @@ Corners = Annotated[list[Vertex], Meta(min_length=3, max_length=3)]
 Weights = Annotated[list[Annotated[float, Meta(ge=-1, le=2)]], Meta(min_length=3, max_length=3)]
 Pointer = Annotated[int, Meta(ge=0, le=9)]
 Name = Annotated[str, Meta(max_length=120)]
+Part = Annotated[str, Meta(max_length=3500, pattern=r"^[0-9cp_.\-]*$")]  # of pins and cuts, see edit_text
 Vertices = Annotated[list[Vertex], Meta(min_length=1, max_length=500)]
 Stroke = Annotated[list[Vector], Meta(min_length=2, max_length=96)]
 Index = Annotated[int, Meta(ge=0, lt=2**31)]

@@ -108,6 +108,14 @@ class State:
 
 
 @dataclass(frozen=True)
+class Edited:
+    """Pins and cuts that there are now beside the scene's own, as letters for a link; "" for none."""
+
+    type: ClassVar[str] = "edited"
+    text: str
+
+
+@dataclass(frozen=True)
 class Starting:
     """Before there is a simulation: what is being done. `done` of about `total` parts; None where nobody knows.
 
@@ -186,4 +194,4 @@ class GhostState:
     distances: list[list[float]]
 
 
-ToPage = Hello | State | Starting | Notice | Slipped | Progress | Download | GhostState
+ToPage = Hello | State | Edited | Starting | Notice | Slipped | Progress | Download | GhostState
