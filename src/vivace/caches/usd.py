@@ -1,0 +1,92 @@
+"""Animated USD (.usd, .usdc) by usd-core: points as time samples, UVs as the primvar `st`, metres and axes said.
+
+The binary format can be saved again and again, and each time only what is new is written, and then forgotten.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .base import About, CacheFormat, Content, cache_format
+from .units import metres
+
+EVERY = 64  # frames that are kept until they are written
+
+
+@cache_format(".usd", ".usdc")
+class Usd(CacheFormat):
+    """Animated USD, binary."""
+
+    title = "animated USD"
+    needs = "pxr"
+    foreign = True
+
+    def __init__(self, folder: Path, name: str, about: About):
+        super().__init__(folder, name, about)
+        from pxr import Sdf, Tf, Usd, UsdGeom, Vt
+
+        # Written as .usdc whatever it is called: `.usd` could be either.
+        self._making = folder / "making.usdc"
+        self._stage = Usd.Stage.CreateNew(str(self._making))
+        self._array, self._code = Vt.Vec3fArray.FromNumpy, Usd.TimeCode
+        describe(self._stage.GetRootLayer(), about)
+        prim = "/" + Tf.MakeValidIdentifier(about.name)
+        mesh = UsdGeom.Mesh.Define(self._stage, prim)
+        self._stage.SetDefaultPrim(mesh.GetPrim())
+        mesh.GetPrim().SetDisplayName(about.name)
+        mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
+        mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(about.triangles), 3, np.int32)))
+        mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(np.ascontiguousarray(about.triangles.ravel())))
+        if about.uvs is not None:
+            coordinates = UsdGeom.PrimvarsAPI(mesh).CreatePrimvar(
+                "st", Sdf.ValueTypeNames.TexCoord2fArray, UsdGeom.Tokens.vertex
+            )
+            coordinates.Set(Vt.Vec2fArray.FromNumpy(np.ascontiguousarray(about.uvs)))
+        self._points, self._extent = mesh.CreatePointsAttr(), mesh.CreateExtentAttr()
+
+    def write(self, positions: np.ndarray, time: float) -> None:
+        """Another time sample."""
+        code = self._code(frame_code(time, self.about))
+        self._points.Set(self._array(positions), code)
+        self._extent.Set(self._array(np.stack([positions.min(axis=0), positions.max(axis=0)])), code)
+        if self.written % EVERY == EVERY - 1:
+            self._stage.GetRootLayer().Save()
+
+    def finish(self) -> None:
+        """Say where it ends, and save."""
+        first = self._points.GetTimeSamples()[0]
+        self._stage.SetStartTimeCode(first)
+        self._stage.SetEndTimeCode(first + self.written - 1)
+        self._stage.GetRootLayer().Save()
+
+    def close(self) -> None:
+        """Forget the stage; a whole one gets its name."""
+        if self._stage is not None:
+            self._stage = self._points = self._extent = None
+            if self._making.exists():
+                self._making.rename(self.path)
+
+    @classmethod
+    def content(cls, path: Path) -> Content:
+        """All meshes of a file, where its transforms place them, as one."""
+        from .usd_reading import content
+
+        return content(path)
+
+
+def frame_code(time: float, about: About) -> float:
+    """Frames are numbered: a time code is a frame."""
+    return float(round(time / about.time_step, 6))
+
+
+def describe(layer: Any, about: About) -> None:
+    """What holds for the whole file, as fields of its root."""
+    root = layer.pseudoRoot
+    root.SetInfo("metersPerUnit", metres(about.unit))
+    root.SetInfo("upAxis", about.up.upper())
+    root.SetInfo("timeCodesPerSecond", 1 / about.time_step)
+    root.SetInfo("framesPerSecond", 1 / about.time_step)
+    layer.documentation = about.provenance()
