@@ -3,7 +3,7 @@
 `sim.state` is a copy of positions, velocities, forces, what is grabbed, contact forces and what solvers remember;
 assign one to go back, or to go on in another process. The same bits need the same model, solver and a budget of
 iterations; the number of threads may differ. With another solver or time step a state goes on too, but not with the
-same bits.
+same bits. `sim.save(path)` writes model and settings, too, and `vivace.load(path)` is a simulation ready to step.
 """
 
 import tempfile
@@ -45,6 +45,11 @@ def test_final() -> None:
     sim.state = state  # and back to where it was
     assert np.array_equal(sim.positions, state.positions)
     assert sim.time == state.seconds
+
+    with tempfile.TemporaryDirectory() as folder:
+        whole = vv.load(sim.save(Path(folder) / "cloth.vivace"))  # needs no `simulation()`: the model is in the file
+    sim.step(), whole.step()
+    assert np.array_equal(whole.positions, sim.positions)
 
 
 if __name__ == "__main__":

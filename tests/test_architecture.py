@@ -16,9 +16,11 @@ ROOT = PACKAGE.parents[1]
 LAYERS = [
     ("errors", "_version"),
     ("checks",),
-    ("registry", "files", "blocks", "deprecation"),
+    ("registry", "files", "confined", "blocks", "deprecation", "interrupts"),
+    ("storage",),
     ("backends",),
     ("mesh", "colouring", "constraints"),
+    ("caches",),
     ("collisions",),
     ("rigid",),
     ("terms",),

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from . import collisions, hyperelastic, mesh
+from . import caches, collisions, hyperelastic, mesh
+from .caches import export
 from .constraints import CONSTRAINTS, Prepared, Role, constraint
 from .energy import Blocks, ElementTerm, Frame, System, Term
 from .errors import (
@@ -34,8 +35,9 @@ from .model import (
 )
 from .rigid.bodies import Body
 from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
-from .simulation import Report, RigidReport, RigidSimulation, RigidState, Simulation, State
+from .simulation import Report, RigidReport, RigidSimulation, RigidState, Simulation, State, load
 from .solvers import SOLVERS, Budget, Deadline, Outcome, Solver
+from .storage import storable
 
 __all__ = [
     "CONSTRAINTS",
@@ -75,13 +77,16 @@ __all__ = [
     "UnknownNameError",
     "VivaceError",
     "Wire",
+    "caches",
     "collisions",
     "constraint",
     "corotated",
+    "export",
     "fabric",
     "fung",
     "hyperelastic",
     "hyperelastic_material",
+    "load",
     "load_scene",
     "made_of",
     "make_scene",
@@ -89,6 +94,7 @@ __all__ = [
     "mooney_rivlin",
     "neo_hookean",
     "stable_neo_hookean",
+    "storable",
     "stvk",
 ]
 

@@ -1,21 +1,27 @@
-"""Writing without losing anything: a file appears whole, under its name, or not at all.
+"""Writing without losing anything: a file, or a folder, appears whole, under its name, or not at all.
 
 While it is written it stands beside its target as `.STEM-PLACE-PID-RANDOM.SUFFIX`. A process that is killed cannot
-remove that file; whoever writes to the same target next does, once no process of that number runs any longer.
+remove that; whoever writes to the same target next does, once no process of that number runs any longer.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from ._version import __version__
 from .errors import FileError, VivaceError
 
 LONGEST_STEM = 120  # bytes of the target's stem in a temporary name: file systems end names at 255
@@ -29,26 +35,45 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     What killed processes left of their own attempts at `path` is removed first.
     """
     path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale(path)
-        prefix = f"{_temporary_stem(path)}-{os.getpid()}-"
-        handle, name = tempfile.mkstemp(prefix=prefix, suffix=path.suffix, dir=path.parent)
+    with _said_plainly(path):
+        handle, name = tempfile.mkstemp(prefix=_ready_beside(path), suffix=path.suffix, dir=path.parent)
         os.close(handle)
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
     temporary = Path(name)
     try:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        try:
+        temporary.chmod(0o666 & ~_umask())
+        with _said_plainly(path):
             temporary.replace(path)
-        except OSError as error:
-            raise FileError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def staging(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary folder beside `path`, for what takes several files; it is gone after the block.
+
+    Whoever has made `path` there moves it into place: by `Path.replace`, or `replace_folder`. As in `replacing`,
+    folders on the way are made, and what killed processes left of theirs is removed first.
+    """
+    path = Path(path)
+    with _said_plainly(path):
+        folder = Path(tempfile.mkdtemp(prefix=_ready_beside(path), suffix=path.suffix, dir=path.parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def replace_folder(new: Path, path: Path, stage: Path) -> None:
+    """Give the folder `new` the name `path`; one that was there goes into `stage`, and with it.
+
+    A folder cannot take another's place in one step: killed in between, there is none of that name.
+    """
+    with _said_plainly(path):
+        if path.is_dir():
+            path.rename(stage / "before")
+        new.chmod(0o777 & ~_umask())
+        new.rename(path)
 
 
 @contextmanager
@@ -76,12 +101,41 @@ def check_writable(path: Path) -> None:
     if path.is_dir():
         raise FileError(f"cannot write {path}: it is a folder; choose another name")
     probe = path.with_name(f".{path.name}-probe")
+    missing = [folder for folder in path.parents if not folder.exists()]
     try:
         with replacing(probe) as temporary:
             temporary.touch()
         probe.unlink()
     except FileError as error:
         raise FileError(str(error).replace(str(probe), str(path))) from error
+    finally:
+        with suppress(OSError):  # somebody else has begun to use them
+            for folder in missing:
+                folder.rmdir()
+
+
+def provenance(settings: Mapping[str, Any] | None) -> str:
+    """What made a file, as one line of ASCII JSON: the version of this package, and the settings given."""
+    return json.dumps({"vivace": __version__, **(settings or {})}, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
+
+
+@contextmanager
+def _said_plainly(path: Path) -> Iterator[None]:
+    """What the system has against writing `path`, as an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
 
 
 # --- what killed processes leave behind ------------------------------------------------------------------------------
@@ -103,8 +157,15 @@ def _temporary_stem(path: Path) -> str:
     return f".{stem}-{_place()}"
 
 
+def _ready_beside(path: Path) -> str:
+    """How names of temporary files for `path` begin, in a folder that is there and without what killed ones left."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_stale(path)
+    return f"{_temporary_stem(path)}-{os.getpid()}-"
+
+
 def _remove_stale(path: Path) -> None:
-    """Remove temporary files for `path` whose processes have ended. Those of living ones, and of other places, stay."""
+    """Remove what is temporary for `path` and whose process has ended. What living ones and other places have stays."""
     if os.name != "posix":
         return  # there is no harmless way to ask for a process by its number
     pattern = re.compile(rf"{re.escape(_temporary_stem(path))}-([0-9]{{1,9}})-\w{{8}}{re.escape(path.suffix)}")
@@ -112,7 +173,11 @@ def _remove_stale(path: Path) -> None:
         for name in os.listdir(path.parent):
             match = pattern.fullmatch(name)
             if match is not None and not _runs(int(match[1])):
-                (path.parent / name).unlink(missing_ok=True)  # somebody else may have been quicker
+                left = path.parent / name
+                if left.is_dir() and not left.is_symlink():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink(missing_ok=True)  # somebody else may have been quicker
 
 
 def _runs(pid: int) -> bool:

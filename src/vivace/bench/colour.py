@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..colouring import Colouring, colour, is_valid
 from ..energy.system import System
+from ..interrupts import keeping
 from ..scenes import Scene
 from .run import Progress
 from .statistics import median, percentile
@@ -50,17 +51,18 @@ def colour_scene(
     """Time each algorithm `repeat` times, warm, on the graph of the scene's matrix Y."""
     system = System(scene.model, scene.time_step)
     graph = system.graph
-    timings = []
-    for number, name in enumerate(algorithms):
-        if progress:
-            progress(f"colouring by {name}", number, len(algorithms))
-        result = colour(*graph, name, seed=seed, threads=threads)  # checks the graph, and compiles
-        spent = []
-        for _ in range(repeat):
-            begin = time.perf_counter()
-            colour(*graph, name, seed=seed, threads=threads, check=False)
-            spent.append((time.perf_counter() - begin) * 1e3)
-        timings.append(Timing(result, spent, is_valid(*graph, result.colours)))
+    timings: list[Timing] = []
+    with keeping(timings, lambda: (system, timings)):
+        for number, name in enumerate(algorithms):
+            if progress:
+                progress(f"colouring by {name}", number, len(algorithms))
+            result = colour(*graph, name, seed=seed, threads=threads)  # checks the graph, and compiles
+            spent = []
+            for _ in range(repeat):
+                begin = time.perf_counter()
+                colour(*graph, name, seed=seed, threads=threads, check=False)
+                spent.append((time.perf_counter() - begin) * 1e3)
+            timings.append(Timing(result, spent, is_valid(*graph, result.colours)))
     if progress:
         progress("colouring", len(algorithms), len(algorithms))
     return system, timings

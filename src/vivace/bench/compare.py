@@ -6,12 +6,14 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError
 from ..files import write_text
+from ..interrupts import keeping
 from ..scenes import Scene
 from ..solvers import Budget, make_solver
 from .converged import References
@@ -108,8 +110,8 @@ def compare(
     references = references_for(scene, frames, motion, fine, times, progress)
     curves: list[Curve] = []
     total = len(solvers) * len(budgets)
-    for name in solvers:
-        for budget in budgets:
+    with keeping(curves):
+        for name, budget in product(solvers, budgets):
             label = f"{scene.name}, {name}, {budget_label(budget)} ({len(curves) + 1}/{total})"
             result = run(
                 *(scene,),

@@ -23,6 +23,7 @@ from ..colouring import BalanceReport, Colouring, balance_report, smallest_last_
 from ..constraints import ConstraintGroup, Role
 from ..errors import InputError
 from ..files import write_text
+from ..interrupts import keeping
 from ..scenes import SCENES, Scene, make_scene, parameters_of, soft
 from ..scenes.papers import check_scale
 from ..simulation.report import Report
@@ -170,20 +171,21 @@ def table_1(
     threads = sorted({1, default_threads()}) if threads is None else list(threads)
     check_table(scenes, scale, frames, threads)
     tell = progress or (lambda what, done, total: None)
-    found = []
-    for name in scenes:
-        tell(f"{name}: making the scene", 0, 1)
-        begin = time.perf_counter()
-        scene = soft(make_scene(name, scale=scale))
-        made_s = time.perf_counter() - begin
-        tell(f"{name}: making the scene", 1, 1)
-        measured = measure(scene, frames, threads, progress=tell)
-        measured.setup_s += made_s
-        if cold:
-            tell(f"{name}: first frame of a new process", 0, 1)
-            measured.cold_start_s = cold_start_s(name, scale, threads[-1])
-            tell(f"{name}: first frame of a new process", 1, 1)
-        found.append(measured)
+    found: list[Measured] = []
+    with keeping(found):
+        for name in scenes:
+            tell(f"{name}: making the scene", 0, 1)
+            begin = time.perf_counter()
+            scene = soft(make_scene(name, scale=scale))
+            made_s = time.perf_counter() - begin
+            tell(f"{name}: making the scene", 1, 1)
+            measured = measure(scene, frames, threads, progress=tell)
+            measured.setup_s += made_s
+            if cold:
+                tell(f"{name}: first frame of a new process", 0, 1)
+                measured.cold_start_s = cold_start_s(name, scale, threads[-1])
+                tell(f"{name}: first frame of a new process", 1, 1)
+            found.append(measured)
     return found
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +16,11 @@ from ..scenes import RigidScene
 from ..simulation.rigid_simulation import RigidSimulation
 from ..solvers import Budget
 from ..solvers.rigid import ContactSolver
+from .checkpoints import RunCheckpoints
+from .frames import STAGE, FrameLog, Row, rigid_row
 from .run import Progress, settle
 from .statistics import median, percentile
+from .tables import to_pandas
 
 WARM_UP = 3  # steps of a throw-away simulation before anything is timed
 TRACED = ("contacts", "iterations", "colours", "depth", "kinetic_energy", "residual", "late_ms")
@@ -34,6 +39,9 @@ class RigidRun:
         warm_up_s: before the first one.
         positions: (M, 3) centres of mass at the start and after each frame, in m, if recorded.
         orientations: (M, 4) unit quaternions, the scalar first, beside them.
+        rows: all figures, frame by frame.
+        wanted: frames that were asked for: more than there are, if the run was ended early.
+        resumed: the frame that it went on from; 0: it was made in one go.
     """
 
     scene: RigidScene
@@ -45,6 +53,18 @@ class RigidRun:
     moved: np.ndarray  # (free bodies,) m from the start to the end
     positions: list[np.ndarray] = field(default_factory=list)
     orientations: list[np.ndarray] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    wanted: int = 0
+    resumed: int = 0
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether there are fewer frames than were asked for."""
+        return len(self.ms) < self.wanted
+
+    def to_pandas(self) -> Any:
+        """All figures as a `pandas.DataFrame`, one line a frame; pip install "vivace[tables]"."""
+        return to_pandas(self.rows)
 
     @property
     def finite(self) -> bool:
@@ -76,6 +96,8 @@ class RigidRun:
             "moved_most": float(self.moved.max()) if len(self.moved) else None,
             "finite": self.finite,
             "warm_up_s": self.warm_up_s,
+            "interrupted": self.interrupted,
+            "resumed_from_frame": self.resumed,
             "settings": self.settings(),
         }
 
@@ -108,6 +130,8 @@ def run_rigid(
     substeps: int | None = None,
     record: bool = False,
     progress: Progress | None = None,
+    checkpoints: RunCheckpoints | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> RigidRun:
     """Simulate `frames` steps of a scene of rigid bodies, warm.
 
@@ -121,6 +145,8 @@ def run_rigid(
         substeps: of a frame.
         record: keep where the bodies were in every frame.
         progress: called with what is done, how much of it is, and how much there is.
+        checkpoints: written while it runs, and gone on from.
+        stop: asked after each frame whether to end with what there is.
     """
     if not isinstance(scene, RigidScene):
         raise InputError(f"run_rigid runs a RigidScene, not {type(scene).__name__}; for soft bodies there is run_scene")
@@ -139,27 +165,39 @@ def run_rigid(
     tell("warming up", 1, 1)
 
     sim = make()
+    first, turned = sim.positions, sim.orientations
+    log = FrameLog()
+    if checkpoints is not None:
+        checkpoints.begin(sim, _identity(scene, sim, record), log)
     settle()
-    first = sim.positions
-    positions, orientations = ([sim.positions], [sim.orientations]) if record else ([], [])
-    ms: list[float] = []
-    stages: list[dict[str, float]] = []
-    trace: dict[str, list[float]] = {name: [] for name in TRACED}
-    for k in range(1, frames + 1):
+    for k in range(len(log) + 1, frames + 1):
         start = time.perf_counter()
         report = sim.step()
-        ms.append(1e3 * (time.perf_counter() - start))
-        stages.append(report.stages)
-        counted = {"contacts": len(report.contacts), "colours": len(report.colours)}
-        for name, values in trace.items():
-            values.append(counted[name] if name in counted else getattr(report, name))
-        if record:
-            positions.append(sim.positions)
-            orientations.append(sim.orientations)
+        ms = 1e3 * (time.perf_counter() - start)
+        arrays = {"positions": sim.positions, "orientations": sim.orientations} if record else {}
+        log.add(rigid_row(report, sim.time, ms), arrays)
+        if checkpoints is not None and checkpoints.after(sim, log, arrays):
+            checkpoints.write(sim, log)
         tell("simulating", k, frames)
-    moved = np.linalg.norm(sim.positions - first, axis=1)[sim.bodies.movable]
+        if stop is not None and stop():
+            break
+    if checkpoints is not None:
+        checkpoints.write(sim, log)
+        checkpoints.close()
     return RigidRun(
-        *(scene, sim, np.array(ms), {name: np.array([s[name] for s in stages]) for name in stages[0]}),
-        {name: np.array(values) for name, values in trace.items()},
-        *(warm_up_s, moved, positions, orientations),
+        *(scene, sim, log.column("ms"), log.group(STAGE), {name: log.column(name) for name in TRACED}, warm_up_s),
+        np.linalg.norm(sim.positions - first, axis=1)[sim.bodies.movable],
+        positions=[first, *log.recorded["positions"]] if record else [],
+        orientations=[turned, *log.recorded["orientations"]] if record else [],
+        rows=log.rows,
+        wanted=frames,
+        resumed=0 if checkpoints is None else checkpoints.begun,
     )
+
+
+def _identity(scene: RigidScene, sim: RigidSimulation, record: bool) -> dict[str, Any]:
+    """What makes a run the one that it is, whatever its number of frames and threads."""
+    data = sim.as_data()
+    del data["bodies"]
+    arrays = {name: data[name].tolist() for name in ("gravity", "contact_radius")}
+    return {"scene": scene.name, **scene.settings, **data, **arrays, "recorded": record}

@@ -1,4 +1,4 @@
-"""What a run of rigid bodies leaves behind: a picture, an animation, or the numbers themselves."""
+"""What a run of rigid bodies leaves behind: a picture, a film, a cache that other programs play, or the numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..caches import CACHES, export
 from ..errors import MissingExtraError
 from ..files import replacing
 from ..pictures.bodies import film_of_bodies
@@ -17,10 +18,13 @@ from .rigid_run import RigidRun
 from .run import Progress
 
 
-def write_rigid_run(run: RigidRun, target: Path, *, progress: Progress | None = None) -> tuple[list[Path], list[str]]:
+def write_rigid_run(
+    run: RigidRun, target: Path, *, unit: str = "m", up: str = "y", progress: Progress | None = None
+) -> tuple[list[Path], list[str]]:
     """Write what the suffix of `target` asks for, from a recorded run; an animation gets pictures too.
 
-    Returns the files written and notes for the user, as `write_run` does for soft bodies.
+    Returns the files written and notes for the user, as `write_run` does for soft bodies. A cache has the surfaces of
+    all bodies that move, as one mesh.
     """
     suffix = target.suffix.lower()
     if suffix == ".npz":
@@ -32,13 +36,18 @@ def write_rigid_run(run: RigidRun, target: Path, *, progress: Progress | None = 
         run.scene.bodies, run.positions, run.orientations, run.sim.time_step, view=run.scene.view,
         settings=run.settings(),
     )  # fmt: skip
+    tell = None if progress is None else lambda done, total: progress("drawing", done, total)
+    if suffix in CACHES:
+        frames, triangles = film.drawn()
+        made: dict[str, Any] = {"unit": unit, "up": up, "name": run.scene.name, "settings": run.settings()}
+        export(frames, target, time_step=film.h, surface=triangles, progress=tell, **made)
+        return [target], []
     picture = target if suffix == ".png" else target.with_suffix(".png")
     written, notes = [picture], {film.write_last(picture)}
     if len(run.ms) > 1:
         written.append(picture.with_name(f"{picture.stem}-trace.png"))
         _draw_trace(run, written[-1])
     if suffix != ".png":
-        tell = None if progress is None else lambda done, total: progress("drawing", done, total)
         try:
             notes.add(film.write(target, tell))
         except MissingExtraError as error:

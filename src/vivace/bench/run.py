@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,11 @@ from ..scenes import Scene, soft
 from ..simulation.report import Report
 from ..simulation.simulation import Simulation
 from ..solvers import Budget, Solver
+from .checkpoints import RunCheckpoints
+from .frames import PHASE, STAGE, FrameLog, Row, soft_row
 from .motion import Stretch, Trajectory, stretch
 from .statistics import median, percentile
+from .tables import to_pandas
 
 WARM_UP = 3  # steps of a throw-away simulation before anything is timed
 LARGEST_FOR_ERROR = 60_000  # vertices above which nobody wants to wait for the converged reference by default
@@ -41,21 +45,28 @@ class Run:
     stretch: np.ndarray | None  # (frames, 3): mean, RMS and largest of the springs, see `bench.motion`
     finite: bool
     warm_up_s: float
-    positions: list[np.ndarray] = field(default_factory=list)  # (n, 3) float32 after each frame, if recorded
+    positions: Sequence[np.ndarray] = field(default_factory=list)  # (n, 3) float32 after each frame, if recorded
     gradients: dict[int, float] = field(default_factory=dict)  # frame -> norm of ∇ε relative to the first guess's
     notes: dict[str, int] = field(default_factory=dict)  # what the solver reported -> in how many frames
     trace: dict[str, np.ndarray] = field(default_factory=dict)  # contacts, colours, corrected vertices of every frame
     stages_ms: dict[str, np.ndarray] = field(default_factory=dict)  # of every frame
-    velocities: list[np.ndarray] = field(default_factory=list)  # beside the positions
+    velocities: Sequence[np.ndarray] = field(default_factory=list)  # beside the positions
     substeps: int = 1  # of a frame, the median
     # Of the rigid bodies that the model touches, beside the positions: (B, 3) and (B, 4) after each frame.
-    body_positions: list[np.ndarray] = field(default_factory=list)
-    body_orientations: list[np.ndarray] = field(default_factory=list)
+    body_positions: Sequence[np.ndarray] = field(default_factory=list)
+    body_orientations: Sequence[np.ndarray] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)  # all figures, frame by frame
+    wanted: int = 0  # frames that were asked for: more than there are, if the run was ended early
+    resumed: int = 0  # the frame that it went on from; 0: it was made in one go
+
+    @property
+    def first(self) -> np.ndarray:
+        """(n, 3) float32 positions at the start."""
+        return np.asarray(self.scene.model.mesh.vertices if self.scene.start is None else self.scene.start, np.float32)
 
     def trajectory(self) -> Trajectory:
         """The start and every frame, of a recorded run."""
-        first = self.scene.model.mesh.vertices if self.scene.start is None else self.scene.start
-        positions = np.array([np.asarray(first, np.float32), *self.positions])
+        positions = np.array([self.first, *self.positions])
         velocities = np.array([np.zeros_like(positions[0]), *self.velocities])
         return Trajectory(positions, velocities, self.scene.time_step, self.substeps, self.settings())
 
@@ -84,8 +95,19 @@ class Run:
             "phases_ms_median": self.phases,
             **self._touching(),
             "warm_up_s": self.warm_up_s,
+            "interrupted": self.interrupted,
+            "resumed_from_frame": self.resumed,
             "settings": self.settings(),
         }
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether there are fewer frames than were asked for."""
+        return len(self.ms) < self.wanted
+
+    def to_pandas(self) -> Any:
+        """All figures as a `pandas.DataFrame`, one line a frame; pip install "vivace[tables]"."""
+        return to_pandas(self.rows)
 
     def drawn(self) -> Stretch | None:
         """The stretch of the last third of the frames; None without springs."""
@@ -140,9 +162,18 @@ def run(
     substeps: int | str | None = None,
     integrator: str | None = None,
     record: bool = False,
+    spool: Path | None = None,
     progress: Progress | None = None,
+    checkpoints: RunCheckpoints | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Run:
-    """Simulate `frames` steps, warm; measure the relative error of `error_samples` of them afterwards."""
+    """Simulate `frames` steps, warm; measure the relative error of `error_samples` of them afterwards.
+
+    `record`: keep positions and velocities of all frames. `spool`: a folder, for positions on its disk instead, in a
+    file without a name: then memory does not grow with the number of frames.
+    `checkpoints`: written while it runs, and gone on from; errors are then measured before each. `stop`: asked after
+    each frame whether to end with what there is.
+    """
     scene = soft(scene)
     frames = scene.frames if frames is None else frames
     if error_samples is None:
@@ -165,62 +196,87 @@ def run(
     tell("preparing", 0, 1)
     sim.prepare(wait=True)
     tell("preparing", 1, 1)
+    log, sampled = FrameLog(spool), dict[int, Report]()
+    if checkpoints is not None:
+        checkpoints.begin(sim, _identity(scene, sim, record), log)
     settle()
     chosen = set(sampled_frames(frames, error_samples))
-    sampled: dict[int, Report] = {}
-    reports: list[tuple[float, int, float, dict[str, float], dict[str, float]]] = []
-    trace: dict[str, list[int]] = {"contacts": [], "colours": [], "corrected": []}
-    drawn: list[Stretch] = []
-    positions, velocities = list[np.ndarray](), list[np.ndarray]()
-    body_positions, body_orientations = list[np.ndarray](), list[np.ndarray]()
-    made_of: list[int] = []
-    notes: dict[str, int] = {}
-    finite = True
-    for k in range(1, frames + 1):
+    for k in range(len(log) + 1, frames + 1):
         report = sim.step()
-        if report.note:
-            notes[report.note] = notes.get(report.note, 0) + 1
-        reports.append((report.ms, report.sweeps, report.ms_per_sweep, dict(report.stages), dict(report.phases)))
-        for name, values in trace.items():
-            values.append(getattr(report, name) or 0)
-        finite = finite and report.finite
+        arrays = _recorded(sim, report, spool is None) if record else {}
+        log.add(soft_row(report, sim.time, stretch(scene.model, report.positions)), arrays)
         if k in chosen:
             sampled[k] = report
-        found = stretch(scene.model, report.positions)
-        if found is not None:
-            drawn.append(found)
-        made_of.append(report.substeps)
-        if record:
-            positions.append(report.positions.copy())
-            velocities.append(sim.velocities)
-            if report.bodies is not None:
-                body_positions.append(report.bodies.positions)
-                body_orientations.append(report.bodies.orientations)
+        if checkpoints is not None and checkpoints.after(sim, log, arrays):
+            _measure(sampled, log, tell)
+            checkpoints.write(sim, log)
         tell("simulating", k, frames)
+        if stop is not None and stop():
+            break
+    _measure(sampled, log, tell, stop)
+    if checkpoints is not None:
+        checkpoints.write(sim, log)
+        checkpoints.close()
+    return _summed_up(scene, sim, log, warm_up_s, frames, checkpoints)
 
-    errors: dict[int, float] = {}
-    gradients: dict[int, float] = {}
+
+def _recorded(sim: Simulation, report: Report, velocities: bool) -> dict[str, np.ndarray]:
+    """What is kept of a frame to be looked at later; files need no velocities."""
+    found = {"positions": report.positions.copy()}
+    if velocities:
+        found["velocities"] = sim.velocities
+    if report.bodies is not None:
+        found |= {"body_positions": report.bodies.positions, "body_orientations": report.bodies.orientations}
+    return found
+
+
+def _measure(sampled: dict[int, Report], log: FrameLog, tell: Progress, stop: Callable[[], bool] | None = None) -> None:
+    """The errors of the frames that were chosen for it, into their rows; then these frames are forgotten."""
     for done, (k, report) in enumerate(sampled.items(), 1):
+        if stop is not None and stop():
+            break
         error = report.relative_error
         if not np.isnan(error):  # NaN: a frame with nothing to solve, such as free flight
-            errors[k] = error
-            gradients[k] = relative_gradient(report.system, report.frame, report.positions.astype(np.float64))
+            gradient = relative_gradient(report.system, report.frame, report.positions.astype(np.float64))
+            log.rows[k - 1] |= {"relative_error": error, "relative_gradient": gradient}
         tell("measuring the error", done, len(sampled))
-    ms, sweeps, per_sweep, stages, phases = zip(*reports, strict=True)
+    sampled.clear()
+
+
+def _summed_up(
+    scene: Scene, sim: Simulation, log: FrameLog, warm_up_s: float, wanted: int, checkpoints: RunCheckpoints | None
+) -> Run:
+    stages, phases = log.group(STAGE), log.group(PHASE)
+    drawn = np.column_stack([log.column(f"stretch_{name}") for name in ("mean", "rms", "max")])
     return Run(
-        *(scene, sim, np.array(ms), np.array(sweeps), np.array(per_sweep)),
-        {name: median([s[name] for s in stages]) or 0.0 for name in stages[0]},
-        {name: median([p.get(name, 0.0) for p in phases]) or 0.0 for name in phases[-1]},
-        *(errors, np.array(drawn) if drawn else None, finite, warm_up_s, positions),
-        gradients=gradients,
-        notes=notes,
-        trace={name: np.array(values) for name, values in trace.items()},
-        stages_ms={name: np.array([s[name] for s in stages]) for name in stages[0]},
-        velocities=velocities,
-        substeps=round(median(made_of) or 1),
-        body_positions=body_positions,
-        body_orientations=body_orientations,
+        *(scene, sim, log.column("ms"), log.column("sweeps"), log.column("ms_per_sweep")),
+        {name: median(values) or 0.0 for name, values in stages.items()},
+        {name: median(values) or 0.0 for name, values in phases.items()},
+        errors=log.marked("relative_error"),
+        stretch=None if log.rows[0]["stretch_mean"] is None else drawn,
+        finite=bool(log.column("finite").all()),
+        warm_up_s=warm_up_s,
+        gradients=log.marked("relative_gradient"),
+        notes=log.counted("note"),
+        trace={name: log.column(name) for name in ("contacts", "colours", "corrected")},
+        stages_ms=stages,
+        substeps=round(median(log.column("substeps")) or 1),
+        rows=log.rows,
+        wanted=wanted,
+        resumed=0 if checkpoints is None else checkpoints.begun,
+        positions=log.recorded.get("positions", []),
+        velocities=log.recorded.get("velocities", []),
+        body_positions=log.recorded.get("body_positions", []),
+        body_orientations=log.recorded.get("body_orientations", []),
     )
+
+
+def _identity(scene: Scene, sim: Simulation, record: bool) -> dict[str, Any]:
+    """What makes a run the one that it is, whatever its number of frames and threads."""
+    data = sim.as_data()
+    del data["model"]
+    start = None if scene.start is None else np.asarray(scene.start).tolist()
+    return {"scene": scene.name, **scene.settings, **data, "start": start, "recorded": record}
 
 
 def has_minimum(scene: Scene) -> bool:

@@ -1,13 +1,15 @@
-"""What a run leaves behind to look at: a picture, an animation, or the numbers themselves."""
+"""What a run leaves behind: a picture, a film, a cache that other programs play, or the numbers themselves."""
 
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..caches import CACHES, About, Cache, Npz
 from ..errors import MissingExtraError
 from ..files import replacing
 from ..pictures.bodies import film_of_model
@@ -15,19 +17,23 @@ from ..pictures.plots import Panel
 from ..pictures.stages import timelines
 from .run import Progress, Run
 
-RUN_SUFFIXES = (".mp4", ".gif", ".png", ".npz")
+RUN_SUFFIXES = (".mp4", ".gif", ".png", *CACHES)
 
 
-def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tuple[list[Path], list[str]]:
+def write_run(
+    run: Run, target: Path, *, unit: str = "m", up: str = "y", progress: Progress | None = None
+) -> tuple[list[Path], list[str]]:
     """Write what the suffix of `target` asks for, from a run with recorded positions; an animation gets a picture too.
 
     Returns the files written and notes for the user: a graphics library that is missing costs the picture's finish,
-    or the film its format, but never the run.
+    or the film its format, but never the run. `unit` and `up`: of caches, see `vivace.export`.
     """
     suffix = target.suffix.lower()
     if suffix == ".npz":
         _write_numbers(run, target)
         return [target], []
+    if suffix in CACHES:
+        return _write_cache(run, target, unit, up, progress)
     if not run.finite:
         return [], ["the simulation did not stay finite: no picture was drawn"]
     film = film_of_model(
@@ -49,6 +55,23 @@ def write_run(run: Run, target: Path, *, progress: Progress | None = None) -> tu
             notes.add(film.write(target, tell))
         written.append(target)
     return written, sorted(note for note in notes if ";" in note)
+
+
+def _write_cache(run: Run, target: Path, unit: str, up: str, progress: Progress | None) -> tuple[list[Path], list[str]]:
+    """The start and every frame, up to one that is not finite."""
+    notes, total = [], len(run.positions) + 1
+    mesh, h = run.sim.model.mesh, run.sim.time_step
+    with Cache(target, mesh, time_step=h, unit=unit, up=up, settings=run.settings()) as cache:
+        for done, frame in enumerate(chain([run.first], run.positions)):
+            if not np.isfinite(frame).all():
+                notes.append(f"frame {done} is not finite: {target.name} ends before it")
+                break
+            cache.add(frame)
+            if progress is not None:
+                progress(f"writing {target.name}", done + 1, total)
+    if run.body_positions:
+        notes.append(f"{target.name} has the soft bodies; poses of the rigid ones are in an .npz")
+    return [target], notes
 
 
 def _draw_trace(run: Run, target: Path) -> None:
@@ -76,19 +99,16 @@ def _write_numbers(run: Run, target: Path) -> None:
     A model that touches rigid bodies has their centres of mass as `body_positions` (frames, B, 3) and their unit
     quaternions, the scalar first, as `body_orientations` (frames, B, 4), in the order of `Model.collide`.
     """
-    mesh = run.sim.model.mesh
-    settings = np.array(json.dumps(run.settings(), default=str))
+    mesh, h = run.sim.model.mesh, run.sim.time_step
     trace: dict[str, Any] = {**run.trace, **{f"ms_{stage}": values for stage, values in run.stages_ms.items()}}
     poses = _poses(run)
     if poses is not None:
         trace |= {"body_positions": poses[0], "body_orientations": poses[1]}
+    settings = np.array(json.dumps(run.settings(), default=str))
     with replacing(target) as temporary:
-        np.savez_compressed(
-            temporary,
-            positions=np.stack(run.positions),
-            triangles=mesh.triangles,
-            tets=mesh.tets,
-            pinned=run.sim.model.pinned,
-            settings=settings,
-            **trace,
-        )
+        numbers = Npz(temporary.parent, temporary.name, About(mesh.n_vertices, mesh.triangles))
+        for done, frame in enumerate(run.positions, 1):
+            numbers.add(frame, done * h)
+        numbers.more = {"tets": mesh.tets, "pinned": run.sim.model.pinned, "settings": settings, **trace}
+        numbers.finish()
+        numbers.close()

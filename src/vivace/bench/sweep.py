@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import VivaceError
+from ..interrupts import keeping
 from ..scenes import Scene, load_scene, soft
 from ..solvers import Budget
 from .run import Progress
@@ -35,25 +36,26 @@ def time_sweeps(
 ) -> list[dict[str, object]]:
     """For each number of threads: best and median milliseconds of a sweep, and seconds to the first frame."""
     scene = soft(load_scene(target))
-    rows = []
-    for number, count in enumerate(threads):
-        if progress:
-            progress(f"{count} threads", number, len(threads))
-        spent = sweep_ms(scene, count, solver=solver, sweeps=sweeps, repeats=repeats)
-        row: dict[str, object] = {
-            "threads": count,
-            "ms_per_sweep_best": float(np.min(spent)),
-            "ms_per_sweep_median": float(np.median(spent)),
-            "ms_per_sweep_p90": float(np.percentile(spent, 90)),
-            "cold_start_s": None,
-        }
-        if cold:
-            row["cold_start_s"] = first_frame_s(target, count, solver=solver)
-        rows.append(row)
-    if cold and rows:
-        if progress:
-            progress("first start, nothing compiled", len(threads), len(threads) + 1)
-        rows[0]["first_start_s"] = first_frame_s(target, threads[0], solver=solver, empty_cache=True)
+    rows: list[dict[str, object]] = []
+    with keeping(rows):
+        for number, count in enumerate(threads):
+            if progress:
+                progress(f"{count} threads", number, len(threads))
+            spent = sweep_ms(scene, count, solver=solver, sweeps=sweeps, repeats=repeats)
+            row: dict[str, object] = {
+                "threads": count,
+                "ms_per_sweep_best": float(np.min(spent)),
+                "ms_per_sweep_median": float(np.median(spent)),
+                "ms_per_sweep_p90": float(np.percentile(spent, 90)),
+                "cold_start_s": None,
+            }
+            if cold:
+                row["cold_start_s"] = first_frame_s(target, count, solver=solver)
+            rows.append(row)
+        if cold and rows:
+            if progress:
+                progress("first start, nothing compiled", len(threads), len(threads) + 1)
+            rows[0]["first_start_s"] = first_frame_s(target, threads[0], solver=solver, empty_cache=True)
     if progress:
         progress("sweeps", 1, 1)
     return rows

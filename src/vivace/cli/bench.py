@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 
 from .._version import __version__
 from ..backends.cpu.executor import check_threads, default_threads
@@ -11,6 +12,7 @@ from ..bench import pbd as pbd_bench
 from ..bench import sweep as sweep_bench
 from ..bench.pbd import COLOURED, PRINTED, TYPES, Measured, Pass
 from ..errors import InputError
+from ..interrupts import as_far_as_done, finish
 from ..scenes import load_scene, soft
 from ..solvers import make_solver
 from . import contact, descent
@@ -98,20 +100,17 @@ def bench(arguments: argparse.Namespace) -> None:
 def _sweep(arguments: argparse.Namespace) -> None:
     soft(load_scene(arguments.target)), make_solver(arguments.solver)  # complain before the progress bar
     with progress(arguments.quiet or arguments.json) as tell:
-        rows = sweep_bench.time_sweeps(
-            *(arguments.target, arguments.threads),
-            solver=arguments.solver,
-            cold=not arguments.no_cold_start,
-            progress=tell,
-        )
+        measure = partial(sweep_bench.time_sweeps, arguments.target, arguments.threads, solver=arguments.solver)
+        rows, ended = as_far_as_done(partial(measure, cold=not arguments.no_cold_start, progress=tell))
     if arguments.json:
-        return show_json(rows)
+        show_json(rows)
+        return finish(ended)
     show_table(
         f"one sweep of {arguments.target}",
         [c.replace("_", " ") for c in SWEEP_COLUMNS],
         [[row.get(c) for c in SWEEP_COLUMNS] for row in rows],
     )
-    return None
+    return finish(ended)
 
 
 # --- position based dynamics ------------------------------------------------------------------------------------------
@@ -121,25 +120,21 @@ def _pbd(arguments: argparse.Namespace) -> None:
     pbd_bench.check_table(arguments.scenes, arguments.scale, arguments.frames, arguments.threads)
     passes: list[Pass] = []
     with progress(arguments.quiet or arguments.json) as tell:
-        found = pbd_bench.table_1(
-            arguments.scenes,
-            scale=arguments.scale,
-            frames=arguments.frames,
-            threads=arguments.threads,
-            cold=not arguments.no_cold_start,
-            progress=tell,
-        )
-        for measured in found if arguments.passes else ():
+        measure = partial(pbd_bench.table_1, arguments.scenes, scale=arguments.scale, frames=arguments.frames)
+        how = {"threads": arguments.threads, "cold": not arguments.no_cold_start}
+        found, ended = as_far_as_done(partial(measure, progress=tell, **how))
+        for measured in found if arguments.passes and ended is None else ():
             passes += pbd_bench.time_passes(measured.scene, arguments.threads, progress=tell)
     if arguments.json:
-        return show_json(_as_json(arguments, found, passes))
+        show_json(_as_json(arguments, found, passes))
+        return finish(ended)
     _show_sizes(found)
     _show_speeds(found)
     if arguments.balance:
         _show_balance(found)
     if passes:
         _show_passes(passes)
-    return None
+    return finish(ended)
 
 
 def _as_json(arguments: argparse.Namespace, found: Sequence[Measured], passes: Sequence[Pass]) -> dict[str, object]:

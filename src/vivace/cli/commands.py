@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,22 @@ from .._version import __version__
 from ..bench import colour as colour_bench
 from ..bench import run as run_bench
 from ..bench.run_files import RUN_SUFFIXES, write_run
+from ..caches import CACHES, check_cache
 from ..checks import as_path
 from ..colouring import COLOURINGS
 from ..colouring import options_of as colouring_options
 from ..constraints import CONSTRAINTS
 from ..errors import InputError
 from ..files import check_writable
+from ..interrupts import as_far_as_done, finish, stoppable
 from ..model.fabrics import FABRICS, fabric
 from ..scenes import SCENES, RigidScene, parameters_of, summary_of
 from ..solvers import SOLVERS, limitations_of, make_solver, options_of
 from ..solvers.rigid import CONTACT_SOLVERS, contact_options
 from .arguments import any_scene_of, budget_of, scene_of
-from .console import out, progress, show_json, show_table, show_written
+from .console import out, progress, show_json, show_table
 from .rigid_run import run_bodies
+from .run_files import Kept
 
 
 def _first_line(thing: object) -> str:
@@ -92,9 +96,8 @@ def run_scene(arguments: argparse.Namespace) -> None:
         return run_bodies(arguments, scene, budget, targets)
     if arguments.solver is not None:
         make_solver(arguments.solver)
-    for target in targets:
-        check_writable(target)
-    with progress(arguments.quiet or arguments.json) as tell:
+    kept = Kept(arguments, scene.name, targets)
+    with progress(arguments.quiet or arguments.json) as tell, stoppable() as stop:
         result = run_bench.run(
             scene,
             solver=arguments.solver,
@@ -106,13 +109,18 @@ def run_scene(arguments: argparse.Namespace) -> None:
             substeps=arguments.substeps,
             integrator=arguments.integrator,
             record=bool(targets),
+            spool=targets[0].absolute().parent if targets else None,
             progress=tell,
+            checkpoints=kept.checkpoints,
+            stop=stop,
         )
-        files = [write_run(result, target, progress=tell) for target in targets]
+        stop.over()
+        how: dict[str, Any] = {"unit": arguments.unit, "up": arguments.up, "progress": tell}
+        files = [write_run(result, target, **how) for target in targets]
     summary = result.summary()
-    if not arguments.json:
+    if not arguments.json and not stop.number:
         _show_run(result, summary)
-    return show_written(files, summary if arguments.json else None)
+    return kept.finish(result, files, summary, stop)
 
 
 def _targets(arguments: argparse.Namespace) -> list[Path]:
@@ -123,8 +131,11 @@ def _targets(arguments: argparse.Namespace) -> list[Path]:
         if not text:
             continue
         found.append(as_path(text, f"--{option}"))
-        if found[-1].suffix.lower() not in suffixes:
+        suffix = found[-1].suffix.lower()
+        if suffix not in suffixes:
             raise InputError(f"--{option} must end in one of {', '.join(suffixes)}, not {found[-1].name!r}")
+        if suffix in CACHES:
+            check_cache(found[-1], arguments.unit, arguments.up)
     return found
 
 
@@ -177,13 +188,8 @@ def colour(arguments: argparse.Namespace) -> None:
             raise InputError(f"--out must end in one of {', '.join(PLOT_SUFFIXES)}, not {arguments.out!r}")
         check_writable(target)
     with progress(arguments.quiet or arguments.json) as tell:
-        system, timings = colour_bench.colour_scene(
-            *(scene, names),
-            seed=arguments.seed,
-            repeat=arguments.repeat,
-            threads=arguments.threads,
-            progress=tell,
-        )
+        how = {"seed": arguments.seed, "repeat": arguments.repeat, "threads": arguments.threads, "progress": tell}
+        (system, timings), ended = as_far_as_done(partial(colour_bench.colour_scene, scene, names, **how))
     rows = [timing.row() for timing in timings]
     if arguments.out:
         from ..pictures import adjacency_before_after
@@ -195,7 +201,8 @@ def colour(arguments: argparse.Namespace) -> None:
         settings = {"version": __version__, "target": arguments.target, "seed": arguments.seed, **scene.settings}
         adjacency_before_after(arguments.out, *system.graph, orders, settings=settings)
     if arguments.json:
-        return show_json(rows)
+        show_json(rows)
+        return finish(ended)
     n, links = system.n, system.off.nnz // 2
     columns = ["colours", "rounds", "largest", "smallest", "balance", "ms_median", "ms_p90", "valid"]
     show_table(
@@ -205,4 +212,4 @@ def colour(arguments: argparse.Namespace) -> None:
     )
     if arguments.out:
         out.print(f"wrote {arguments.out}", soft_wrap=True)
-    return None
+    return finish(ended)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 
 from .._version import __version__
 from ..backends.cpu.executor import check_threads
@@ -22,6 +23,7 @@ from ..bench.statistics import median
 from ..checks import as_path
 from ..errors import InputError
 from ..files import check_writable
+from ..interrupts import as_far_as_done, finish, keeping
 from ..scenes import Scene
 from .arguments import (
     add_common,
@@ -138,20 +140,23 @@ def compare_solvers(arguments: argparse.Namespace) -> None:
             check_writable(folder / name)
     settings = _settings(arguments, scenes, threads)
     with progress(arguments.quiet or arguments.json) as tell:
-        curves, frozen = (_frozen if arguments.frame else _live)(arguments, scenes, tell)
+        measure = partial(_frozen if arguments.frame else _live, arguments, scenes, tell)
+        (curves, frozen), ended = as_far_as_done(measure)
     if frozen:
         settings["references"] = {state.scene.name: _reference(state) for state in frozen}
     written = write_study(folder, curves, settings, measure=arguments.measure) if folder else []
     if arguments.json:
-        return show_json([curve.row() for curve in curves])
-    for scene in scenes:
+        show_json([curve.row() for curve in curves])
+        return finish(ended)
+    for scene in scenes if ended is None else ():
         _show(arguments, scene, [curve for curve in curves if curve.scene == scene.name])
     for path in written:
         out.print(f"wrote {path}", soft_wrap=True)
     for state in frozen:
         if not state.telling:
             err.print(f"note: {_note(state)}", soft_wrap=True)
-    return None
+    runs = f"{len(curves)} runs are done" + ("" if folder is None else f" and written to {folder}")
+    return finish(ended, runs)
 
 
 def _settle(arguments: argparse.Namespace) -> None:
@@ -177,35 +182,44 @@ def _settle(arguments: argparse.Namespace) -> None:
 
 def _live(arguments: argparse.Namespace, scenes: Sequence[Scene], tell: Progress) -> tuple[list[Curve], list[Frozen]]:
     curves: list[Curve] = []
-    for scene in scenes:
-        curves += compare(
-            *(scene, arguments.solvers, arguments.budgets_ms),
-            iterations=arguments.iterations,
-            frames=arguments.frames,
-            samples=arguments.samples,
-            times=arguments.times,
-            motion=arguments.motion if not arguments.fine else True,
-            fine=arguments.fine,
-            threads=arguments.threads,
-            seed=arguments.seed,
-            progress=tell,
-        )
+    with keeping(curves, lambda: (curves, [])):
+        for scene in scenes:
+            compared = partial(
+                compare,
+                *(scene, arguments.solvers, arguments.budgets_ms),
+                iterations=arguments.iterations,
+                frames=arguments.frames,
+                samples=arguments.samples,
+                times=arguments.times,
+                motion=arguments.motion if not arguments.fine else True,
+                fine=arguments.fine,
+                threads=arguments.threads,
+                seed=arguments.seed,
+                progress=tell,
+            )
+            found, ended = as_far_as_done(compared)
+            curves += found
+            if ended is not None:
+                ended.done = curves, []
+                raise ended
     return curves, []
 
 
 def _frozen(arguments: argparse.Namespace, scenes: Sequence[Scene], tell: Progress) -> tuple[list[Curve], list[Frozen]]:
     curves: list[Curve] = []
-    states = []
-    for scene in scenes:
-        states.append(freeze(scene, arguments.frame, progress=tell))
-        curves += compare_frozen(
-            *(states[-1], arguments.solvers, arguments.budgets_ms),
-            iterations=sorted({*sweep_counts(arguments.most), *arguments.iterations}),
-            repeat=arguments.repeat,
-            threads=arguments.threads,
-            seed=arguments.seed,
-            progress=tell,
-        )
+    states: list[Frozen] = []
+    with keeping(curves, lambda: (curves, states)):
+        for scene in scenes:
+            state = freeze(scene, arguments.frame, progress=tell)
+            curves += compare_frozen(
+                *(state, arguments.solvers, arguments.budgets_ms),
+                iterations=sorted({*sweep_counts(arguments.most), *arguments.iterations}),
+                repeat=arguments.repeat,
+                threads=arguments.threads,
+                seed=arguments.seed,
+                progress=tell,
+            )
+            states.append(state)
     return curves, states
 
 

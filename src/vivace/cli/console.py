@@ -9,7 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -27,7 +35,10 @@ def progress(quiet: bool = False) -> Iterator[Callable[[str, int, int | None], N
     """
     from ..backends.cpu.compiling import ABOUT, compilation, is_first_time
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+    )  # fmt: skip
     with Progress(*columns, console=err, disable=quiet, transient=False) as bars:
         tasks: dict[str, TaskID] = {}
         first = is_first_time()

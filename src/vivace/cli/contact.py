@@ -12,8 +12,10 @@ from ..bench.contact import DEFAULT_PARTS, PARTS, REPEATS, TRIED, Measured
 from ..bench.contact_cases import CASES, DEFAULT_SIZES, ORDERS
 from ..bench.contact_thesis import CORES
 from ..bench.contact_trials import ITERATIONS
+from ..bench.run import Progress
 from ..checks import as_path
 from ..errors import InputError
+from ..interrupts import as_far_as_done, finish, keeping
 from .arguments import list_of, positive, positive_int
 from .console import out, progress, show_json, show_table
 
@@ -58,21 +60,27 @@ def bench(arguments: argparse.Namespace) -> None:
     settings = {"version": __version__, **settings}
     found: list[Measured] = []
     with progress(arguments.quiet or arguments.json) as tell:
-        for size in arguments.sizes:
-            for case in CASES[size]:
-                how = {"order": arguments.order, "omega": arguments.omega}
-                found.append(contact.measure(case, parts, arguments.threads, arguments.repeats, progress=tell, **how))
+        _, ended = as_far_as_done(lambda: _measure(arguments, found, tell))
     if arguments.out is not None:
         contact.plot(arguments.out, found, settings)
     rows = contact.as_json(found, parts)
     if arguments.json:
-        return show_json({"settings": settings, **rows})
+        show_json({"settings": settings, **rows})
+        return finish(ended)
     for name, show in SHOWN.items():
         if name in rows:
             show(rows[name])
     if arguments.out is not None:
         out.print(f"drawn: {arguments.out}")
-    return None
+    return finish(ended)
+
+
+def _measure(arguments: argparse.Namespace, found: list[Measured], tell: Progress) -> None:
+    with keeping(found):
+        for case in (case for size in arguments.sizes for case in CASES[size]):
+            how = {"order": arguments.order, "omega": arguments.omega}
+            parts, threads, repeats = arguments.only, arguments.threads, arguments.repeats
+            found.append(contact.measure(case, parts, threads, repeats, progress=tell, **how))
 
 
 def _show_sizes(rows: Rows) -> None:

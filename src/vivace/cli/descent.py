@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from .._version import __version__
@@ -11,8 +12,10 @@ from ..bench import descent
 from ..bench.compare import Curve
 from ..bench.descent import CURVES, DRAWN, FULL, PARTS, PRINTED, QUICK, REPEATS, TITLES, Measured
 from ..bench.guesses import PAPER, Guessed, compare_guesses, guess_rows
+from ..bench.run import Progress
 from ..checks import as_path
 from ..errors import InputError
+from ..interrupts import as_far_as_done, finish, keeping
 from ..scenes.hyperelastic import ITERATIONS
 from .arguments import positive_int
 from .console import out, progress, show_json, show_table
@@ -56,11 +59,12 @@ def bench(arguments: argparse.Namespace) -> None:
     found: list[Measured] = []
     curves: dict[str, list[Curve]] = {}
     guessed: list[Guessed] = []
-    with progress(arguments.quiet or arguments.json) as tell:
+
+    def measure(tell: Progress) -> None:
         if "table" in parts:
             path, threads, repeats = arguments.armadillo, arguments.threads, arguments.repeats
             own = {"dragon": arguments.dragon, "dress": arguments.dress}
-            found = descent.table_2(sizes, threads, repeats, path=path, **own, progress=tell)
+            found.extend(descent.table_2(sizes, threads, repeats, path=path, **own, progress=tell))
         drawn = [part for part in CURVES if part in parts]
         if drawn:
             frozen = descent.frozen_frame(descent.armadillo(sizes, arguments.armadillo), frame, progress=tell)
@@ -68,15 +72,19 @@ def bench(arguments: argparse.Namespace) -> None:
                 curves[part] = descent.convergence(frozen, part, sizes, threads=max(arguments.threads), progress=tell)
         if "guesses" in parts:
             scene, threads = descent.armadillo(sizes, arguments.armadillo), max(arguments.threads)
-            guessed = compare_guesses(scene, sizes.frames, sizes.guessed, threads=threads, progress=tell)
+            guessed.extend(compare_guesses(scene, sizes.frames, sizes.guessed, threads=threads, progress=tell))
+
+    with progress(arguments.quiet or arguments.json) as tell:
+        _, ended = as_far_as_done(partial(_keeping, measure, tell, found, curves))
     if arguments.out is not None:
         descent.plot(arguments.out, curves, guessed, settings)
     if arguments.json:
         rows = {"table": [one.row() for one in found], "linearity": descent.linearity(found)} if found else {}
         rows |= {part: descent.curve_rows(some) for part, some in curves.items()}
-        return show_json(
+        show_json(
             {"settings": settings, **rows, **({"guesses": guess_rows(guessed, sizes.guessed)} if guessed else {})}
         )
+        return finish(ended)
     if found:
         _show_times(found)
     for part, some in curves.items():
@@ -85,7 +93,18 @@ def bench(arguments: argparse.Namespace) -> None:
         _show_guesses(guess_rows(guessed, sizes.guessed))
     if arguments.out is not None:
         out.print(f"drawn: {arguments.out}")
-    return None
+    return finish(ended)
+
+
+def _keeping(
+    measure: Callable[[Progress], None], tell: Progress, found: list[Measured], curves: dict[str, Any]
+) -> None:
+    """Measure, part by part; what is whole is kept."""
+    try:
+        measure(tell)
+    except KeyboardInterrupt:
+        with keeping([*found, *curves]):
+            raise
 
 
 def _show_times(found: Sequence[Measured]) -> None:

@@ -7,11 +7,12 @@ import io
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Event, current_thread, main_thread
 
 from .._version import __version__
 from ..errors import VivaceError
+from ..interrupts import Terminated, raise_for
 from . import view
 from .arguments import (
     add_common,
@@ -124,11 +125,33 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     sub.add_argument(
         "--out",
         metavar="FILE",
-        help="write an animation (.mp4, .gif; a picture of the last frame goes beside it), a picture (.png) "
-        "or the positions of all frames, with the poses of rigid bodies (.npz)",
+        help="write an animation (.mp4, .gif; a picture of the last frame goes beside it), a picture (.png), the "
+        "positions of all frames, with the poses of rigid bodies (.npz), or a cache that other programs play (.usdc, "
+        ".usda, .glb, .abc, .pc2, .mdd, .xdmf, FOLDER/####.obj or .ply; docs/caches.md)",
     )
+    sub.add_argument("--unit", default="m", help="of the numbers in a cache: m, cm, mm, in, ... (default m)")
+    sub.add_argument("--up", default="y", help="the axis that points up in a cache: y or z (default y)")
     sub.add_argument("--film", metavar="FILE", help="write an animation (.mp4, .gif), beside what --out asks for")
     sub.add_argument("--picture", metavar="FILE", help="write a picture of the last frame (.png), beside the others")
+    sub.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="write a table of one row a frame (.csv or .parquet): stages, sweeps, errors, stretch, contacts, ...",
+    )
+    surviving = sub.add_argument_group("runs that survive (docs/runs.md)")
+    surviving.add_argument(
+        "--checkpoint-every", type=positive_int, metavar="N", help="write a checkpoint every N frames, and at the end"
+    )
+    surviving.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="where (.vivace; default: beside --out, or SCENE.vivace); vivace.load reads it, too",
+    )
+    surviving.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from the checkpoint, if there is one; files are those of the whole run",
+    )
     add_common(sub)
 
     add_view()
@@ -179,13 +202,28 @@ def _interrupts_kept() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+@contextmanager
+def _termination_heard() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does, with another exit code."""
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, raise_for)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0, 1 for an error of use or input, 130 when interrupted."""
+    """Run the command line; the exit code: 0, 1 for an error of use or input, 130 by Ctrl-C, 143 by SIGTERM."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows ? rather than nothing
     argv = sys.argv[1:] if argv is None else argv
+    signals = ExitStack()
     try:
+        signals.enter_context(_termination_heard())
         with _interrupts_kept():
             commands = parser("view" if argv[:1] == ["view"] else "")  # which loads all that they need
         arguments = commands.parse_args(argv)
@@ -200,6 +238,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         err.print(f"vivace: cannot write the results: {error.strerror or error}", soft_wrap=True)
         sys.stdout = None  # nothing left to flush
         return 1
-    except KeyboardInterrupt:
-        err.print("vivace: interrupted; files are whole or not there")
-        return 130
+    except KeyboardInterrupt as error:
+        told = getattr(error, "told", "") or "files are whole or not there"
+        err.show_cursor()
+        err.print(f"vivace: interrupted; {told}", markup=False, soft_wrap=True)
+        return 143 if isinstance(error, Terminated) else getattr(error, "code", 130)
+    finally:
+        signals.close()

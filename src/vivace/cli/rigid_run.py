@@ -10,11 +10,12 @@ from typing import Any
 from ..bench.rigid_run import RigidRun, run_rigid
 from ..bench.rigid_run_files import write_rigid_run
 from ..errors import InputError
-from ..files import check_writable
+from ..interrupts import stoppable
 from ..scenes import RigidScene
 from ..solvers import Budget
 from ..solvers.rigid import make_contact_solver
-from .console import out, progress, show_table, show_written
+from .console import out, progress, show_table
+from .run_files import Kept
 
 SOFT_ONLY = ("integrator", "error_samples")
 
@@ -31,9 +32,8 @@ def run_bodies(
         raise InputError(f"--substeps of rigid bodies is a number, not auto; {scene.name!r} has {scene.substeps}")
     if arguments.solver is not None:
         make_contact_solver(arguments.solver)
-    for target in targets:
-        check_writable(target)
-    with progress(arguments.quiet or arguments.json) as tell:
+    kept = Kept(arguments, scene.name, targets)
+    with progress(arguments.quiet or arguments.json) as tell, stoppable() as stop:
         result = run_rigid(
             scene,
             solver=arguments.solver,
@@ -44,12 +44,16 @@ def run_bodies(
             substeps=arguments.substeps,
             record=bool(targets),
             progress=tell,
+            checkpoints=kept.checkpoints,
+            stop=stop,
         )
-        files = [write_rigid_run(result, target, progress=tell) for target in targets]
+        stop.over()
+        how: dict[str, Any] = {"unit": arguments.unit, "up": arguments.up, "progress": tell}
+        files = [write_rigid_run(result, target, **how) for target in targets]
     summary = result.summary()
-    if not arguments.json:
+    if not arguments.json and not stop.number:
         _show(result, summary)
-    show_written(files, summary if arguments.json else None)
+    kept.finish(result, files, summary, stop)
 
 
 def _show(result: RigidRun, summary: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import VivaceError
+from ..interrupts import Interrupted, Terminated
 from .arguments import add_target, natural, parameter, positive, positive_int
 from .console import err, out
 
@@ -86,6 +87,7 @@ def view(arguments: argparse.Namespace) -> None:
     key = kept_key(arguments.key_file) if arguments.key_file is not None else key_of_environment()
     gate = gate_of(arguments.host, key, arguments.also_known_as)
     interrupted = threading.Event()
+    ended: KeyboardInterrupt | None = None
 
     def interrupt(*_: object) -> None:
         interrupted.set()  # the exception may be raised where Python swallows it, as in a finaliser
@@ -112,11 +114,11 @@ def view(arguments: argparse.Namespace) -> None:
             signal.signal(signal.SIGINT, viewer.end)
             with viewer:
                 viewer.wait()
-    except KeyboardInterrupt:
-        pass
+    except KeyboardInterrupt as error:
+        ended = error
     finally:
         signal.signal(signal.SIGINT, default)
-    err.print("stopped")
+    raise Interrupted(told="the live app has stopped", terminated=isinstance(ended, Terminated)) from None
 
 
 def _ready(arguments: argparse.Namespace, lobby: Lobby, key: str, gallery: bool) -> Viewer:

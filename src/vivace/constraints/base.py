@@ -47,6 +47,7 @@ from ..blocks import BLOCK, in_blocks
 from ..checks import is_whole, real_array, shown
 from ..errors import InputError
 from ..registry import Registry
+from ..storage import storable
 
 
 class Role(enum.Enum):
@@ -109,6 +110,7 @@ class ConstraintType:
     gradients: Callable[..., Any] | None = None  # a hand-written form for position based solvers
 
 
+@storable("constraints")
 @dataclass(frozen=True, eq=False)
 class ConstraintGroup:
     """m constraints of one type: vertices, A_c, w_c and parameters, in float64. Solvers make their own copies."""
@@ -128,6 +130,42 @@ class ConstraintGroup:
         if not len(self) or self.kind.role in (Role.TARGET, Role.POSITION):
             return 0.0
         return float((self.weights * in_blocks(lambda a: (a * a).sum(axis=1).max(axis=1), self.operator)).max())
+
+    def stored(self) -> dict[str, Any]:
+        """Its arrays, and its type by name; in a file."""
+        arrays = {name: getattr(self, name) for name in ("vertices", "operator", "weights", "parameters")}
+        return {"kind": self.kind.name, **arrays}
+
+    @classmethod
+    def restored(cls, kind: str, **arrays: np.ndarray) -> ConstraintGroup:
+        """The same from what is stored of it, after a look at all of it."""
+        if kind not in CONSTRAINTS:
+            raise InputError(
+                f"it has constraints of the type {shown(kind)}, which is not registered here; import the module that "
+                f"says @vivace.constraint({shown(kind)}, ...) before you load it"
+            )
+        known = CONSTRAINTS[kind]
+        m = len(np.atleast_1d(arrays.get("weights", np.zeros(0))))
+        shapes = {
+            "vertices": (m, known.vertices), "operator": (m, known.rows, known.vertices),
+            "weights": (m,), "parameters": (m, len(known.parameters)),
+        }  # fmt: skip
+        for name, shape in shapes.items():
+            array, of = arrays.get(name), "i" if name == "vertices" else "f"
+            if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind != of:
+                raise InputError(
+                    f"the {name} of {m} constraints {kind!r} must have the shape {shape}, not "
+                    f"{getattr(array, 'shape', None)}; the type may have changed since they were stored"
+                )
+            if not np.isfinite(array).all():
+                raise InputError(f"the {name} of the constraints {kind!r} are not finite")
+        vertices, frozen = arrays["vertices"], {}
+        if m and (vertices.min() < 0 or (arrays["weights"] < 0).any()):
+            raise InputError(f"constraints {kind!r} have vertices or weights below zero")
+        for name in shapes:
+            frozen[name] = np.ascontiguousarray(arrays[name], np.int32 if name == "vertices" else np.float64)
+            frozen[name].setflags(write=False)
+        return cls(known, **frozen)
 
 
 CONSTRAINTS: Registry[ConstraintType] = Registry("constraint")

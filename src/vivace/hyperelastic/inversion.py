@@ -28,10 +28,12 @@ import numpy as np
 
 from ..checks import check_flag, check_name, is_number, shown
 from ..errors import InputError
+from ..storage import storable
 
 WAYS = ("smooth", "held")
 
 
+@storable("conversion")
 @dataclass(frozen=True)
 class Conversion:
     """How a density is converted.

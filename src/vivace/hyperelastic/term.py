@@ -10,16 +10,18 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import check_flag, real_array, shown
+from ..checks import as_numbers, check_flag, element_array, real_array, shown
 from ..constraints import ConstraintGroup
 from ..constraints.base import ConstraintType, Prepared, Role
 from ..constraints.tetrahedron import gradient_operator
 from ..errors import InputError
 from ..mesh import Mesh
+from ..storage import storable
 from ..terms.pieces import Blocks
 from ..terms.term import Frame, Term
 from .densities import HYPERELASTIC, Density
@@ -63,6 +65,7 @@ class Elements:
         return self.vertices, self.inverse, self.volumes, self.which, self.constants
 
 
+@storable("hyperelastic")
 class Hyperelastic(Term):
     """Σ volume W(F) over the tetrahedra of a mesh; `newton` and the descent solvers minimise it.
 
@@ -137,6 +140,57 @@ class Hyperelastic(Term):
     def loops(self) -> Loops:
         """The compiled passes of its density, under its conversion."""
         return self.density.loops(self.density.guard(self.conversion))
+
+    # --- in a file ---
+
+    def stored(self) -> dict[str, Any]:
+        """What makes it again, elements that were cut or made stiffer included."""
+        e = self.elements
+        return {
+            "density": self.density.name, "conversion": self.conversion, "untangles": self.untangles, "n": self.n,
+            "rest": self.rest, "tets": self.vertices, "inverse": e.inverse, "volumes": e.volumes, "which": e.which,
+            "constants": e.constants, "interpolants": self.interpolants,
+        }  # fmt: skip
+
+    @classmethod
+    def restored(
+        cls,
+        *,
+        density: str,
+        conversion: Conversion | None,
+        untangles: bool,
+        n: int,
+        tets: np.ndarray,
+        **arrays: np.ndarray,
+    ) -> Hyperelastic:
+        """The same from what is stored of it, after a look at all of it."""
+        if density not in HYPERELASTIC:
+            raise InputError(
+                f"it is of the hyperelastic material {shown(density)}, which is not registered here; import the module "
+                f"that says @vivace.hyperelastic_material({shown(density)}) before you load it"
+            )
+        made, known = cls.__new__(cls), HYPERELASTIC[density]
+        if not isinstance(conversion, Conversion | None) or not isinstance(n, int):
+            raise InputError("a hyperelastic body has a conversion and a number of vertices")
+        vertices = element_array("tetrahedra of a hyperelastic body", tets, 4)
+        m, width = len(vertices), len(known.parameters) + 3
+        if not m or vertices.min() < 0 or vertices.max() >= n:
+            raise InputError(f"the tetrahedra of a hyperelastic body must name its {n} vertices")
+        rows = arrays["constants"].size // width
+        shapes = {"rest": (n, 3), "inverse": (9 * m,), "volumes": (m,), "which": (m,), "constants": (rows * width,)}
+        for name, shape in {**shapes, "interpolants": (m,)}.items():
+            as_numbers(f"{name} of a hyperelastic body", arrays[name], shape)
+        which = arrays["which"].astype(np.int32)
+        if which.min() < 0 or which.max() >= rows or not (arrays["volumes"] > 0).all():
+            raise InputError("the elements of a hyperelastic body need a volume and constants")
+        for row in arrays["constants"].reshape(rows, width):
+            known.check(row[:-3].tolist())
+        made.density, made.conversion, made.untangles = known, conversion, check_flag("untangles", untangles)
+        made.n, made.vertices = n, np.ascontiguousarray(vertices, np.int32)
+        made.rest, made.interpolants = arrays["rest"], arrays["interpolants"]
+        corners, parts = made.vertices.ravel(), (arrays["inverse"], arrays["volumes"], which, arrays["constants"])
+        made.elements = Elements(corners, *parts, *slots_of(corners, n))
+        return made
 
     # --- energy and its derivatives ---
 

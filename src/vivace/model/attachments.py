@@ -11,8 +11,10 @@ import numpy as np
 from ..checks import is_whole, shown
 from ..errors import InputError, UnknownNameError
 from ..rigid.bodies import Body
+from ..storage import storable
 
 
+@storable("attachment")
 @dataclass(frozen=True, eq=False)
 class Attachment:
     """Vertices that follow a rigid body.

@@ -18,6 +18,7 @@ from ..deprecation import renamed_property
 from ..errors import InputError
 from ..mesh import Mesh
 from ..rigid.bodies import Body
+from ..storage import storable
 from ..terms.term import Term, try_out
 from .attachments import Attachment, attached_to, check_attachments, find_body
 from .materials import Material, default_material
@@ -26,6 +27,7 @@ EARTH = (0.0, -9.81, 0.0)
 FIRM = 30.0  # times as stiff as the stiffest constraint: beside it, all of a model is soft
 
 
+@storable("model")
 @dataclass(frozen=True, eq=False)
 class Model:
     """Arrays that do not change during a simulation. Methods return a new model and leave the old as it is.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
@@ -12,10 +11,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._version import __version__
 from ..checks import as_path
 from ..errors import InputError
-from ..files import writing
+from ..files import provenance, writing
 from .backends import DEFAULT_SIZE, Ground, Look, Renderer, Size
 from .camera import Camera, bounds_of
 from .film import Pictures, check_film, pace, write_film
@@ -43,15 +41,6 @@ class DrawingOptions(TypedDict, total=False):
     colour_range: tuple[float, float] | None
     look: Look | None
     scenery: Scenery | None
-
-
-def provenance(settings: Mapping[str, Any] | None) -> str:
-    """What made a file, as one line of ASCII JSON: the version of this package, and the settings given."""
-    return json.dumps({"vivace": __version__, **(settings or {})}, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 def save_picture(

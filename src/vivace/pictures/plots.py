@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import as_path
 from ..errors import InputError
-from ..files import writing
-from .animation import provenance
+from ..files import provenance, writing
 from .palette import OKABE_ITO
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from ..checks import FASTEST, HEAVIEST, LARGEST, LIGHTEST, ROUGHEST, as_numbers,
 from ..collisions.colliders import Collider, Plane, Sphere
 from ..collisions.settings import as_friction
 from ..errors import InputError
+from ..storage import storable
 from . import rotation
 from .geometry import Shapes, check_geometries, mass_properties, rounded_box
 from .kernels import motion
@@ -37,6 +38,7 @@ ARRAYS = (
 Path = Callable[[float], tuple[np.ndarray, np.ndarray]]
 
 
+@storable("body")
 @dataclass(frozen=True, eq=False)
 class Body:
     """A rigid body.
@@ -150,6 +152,7 @@ def check_inertia(inertia: Any) -> np.ndarray:
     return found
 
 
+@storable("balls")
 @dataclass(frozen=True, eq=False)
 class Balls:
     """Many free balls at once: arrays in place of a `Body` each, which for a hundred thousand takes a minute.

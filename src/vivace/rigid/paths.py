@@ -1,4 +1,4 @@
-"""Paths of bodies that can be written down: a place and a rotation at some times, evenly from one to the next."""
+"""Paths of bodies: some that can be written down, a place and a rotation at some times, and some made as one goes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 
 from ..checks import LARGEST, as_numbers, check_flag, real_array, shown
 from ..errors import InputError
+from ..storage import storable
 
 
+@storable("keyframes")
 @dataclass(frozen=True, eq=False)
 class Keyframes:
     """The path of a body by its shifts and rotations at some times; before the first and after the last it rests.
@@ -56,3 +58,45 @@ class Keyframes:
             for rows in (self.shifts, self.rotations)
         )
         return shift, turn
+
+
+class Led:
+    """The path of a body that somebody leads: where it is to be next is said before every step, it goes there evenly.
+
+        led = Led()
+        sim = RigidSimulation([Body(Box(...), path=led)])
+        led.go(led.shift + (0.0, 0.01, 0.0), sim.time, sim.time_step)
+        sim.step()
+
+    Several bodies may have one: then they go together.
+    """
+
+    def __init__(self) -> None:
+        self._from = self._to = np.zeros(3)
+        self._begin, self._seconds = 0.0, 1.0
+
+    @property
+    def shift(self) -> np.ndarray:
+        """Where it is led to, from where the bodies were made (m)."""
+        return self._to.copy()
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Of the way there (m/s)."""
+        return (self._to - self._from) / self._seconds
+
+    def go(self, shift: Any, begin: float, seconds: float) -> None:
+        """Lead it to `shift` (m), from where it is at the time `begin` (s), within `seconds`."""
+        wanted = as_numbers("the shift of a path", shift, (3,), most=LARGEST)
+        if not seconds > 0:
+            raise InputError(f"a body is led somewhere within some seconds, not {shown(seconds)}")
+        self._from, self._to, self._begin, self._seconds = self(begin)[0], wanted.copy(), begin, seconds
+
+    def stay(self, shift: Any) -> None:
+        """Be at `shift` (m) at once: a jump, for simulations that begin anew."""
+        self._from = self._to = as_numbers("the shift of a path", shift, (3,), most=LARGEST).copy()
+
+    def __call__(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Shift and rotation vector at a time (s)."""
+        share = min(max((time - self._begin) / self._seconds, 0.0), 1.0)
+        return self._from + share * (self._to - self._from), np.zeros(3)

@@ -37,6 +37,7 @@ from ..backends.cpu.templates import cacheable, compiled_project
 from ..checks import ROUGHEST, is_number, real_array, shown
 from ..errors import InputError
 from ..registry import Registry
+from ..storage import storable
 from .kernels.convex import friction_with, projection_pass
 from .kernels.proximal import BOX, COUPLED, DISC, ELLIPSE, NONE, SUPPORT, project_all, project_friction
 
@@ -82,6 +83,10 @@ class FrictionSet:
     def _pass(self) -> Any:
         return project_all
 
+    def stored(self) -> dict[str, Any]:
+        """The arguments that make it again, in a file."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
 
 def _coefficient(name: str, value: object) -> float:
     if not is_number(value) or not 0.0 <= value <= ROUGHEST:  # type: ignore[operator]
@@ -93,11 +98,13 @@ def _spin(spin: float | None, mean: float) -> float:
     return SPIN * mean if spin is None else _coefficient("spin", spin)
 
 
+@storable("friction-none")
 @FRICTION_SETS.register("none")
 class Frictionless(FrictionSet):
     """No friction: {0}."""
 
 
+@storable("friction-disc")
 @FRICTION_SETS.register("disc")
 class Disc(FrictionSet):
     """Coulomb's law, the same in all directions: |(λs, λt)| <= μ λₙ (2.27), |λτ| <= spin λₙ, of itself 2/3 μ (2.37)."""
@@ -105,10 +112,11 @@ class Disc(FrictionSet):
     kind = DISC
 
     def __init__(self, mu: float, spin: float | None = None):
-        self.mu_s = self.mu_t = _coefficient("mu", mu)
+        self.mu = self.mu_s = self.mu_t = _coefficient("mu", mu)
         self.spin = _spin(spin, self.mu_s)
 
 
+@storable("friction-coupled")
 @FRICTION_SETS.register("coupled")
 class Coupled(Disc):
     """Sliding and spin share one bound: |(λs, λt)|²/μ² + λτ²/spin² <= λₙ².
@@ -121,6 +129,7 @@ class Coupled(Disc):
     kind = COUPLED
 
 
+@storable("friction-ellipse")
 @FRICTION_SETS.register("ellipse")
 class Ellipse(FrictionSet):
     """Friction that depends on the direction: (λs/mu_s)² + (λt/mu_t)² <= λₙ²."""
@@ -134,6 +143,7 @@ class Ellipse(FrictionSet):
         self.spin = _spin(spin, float(long * quarter * 2.0 / np.pi))
 
 
+@storable("friction-box")
 @FRICTION_SETS.register("box")
 class Box(FrictionSet):
     """|λs| <= mu_s λₙ and |λt| <= mu_t λₙ: what nonlinear complementarity problems make of friction (2.2.2).
@@ -151,6 +161,7 @@ class Box(FrictionSet):
 # --- sets of one's own ------------------------------------------------------------------------------------------------
 
 
+@storable("friction-convex")
 class ConvexSet(FrictionSet):
     """Any closed convex set K that holds the origin, by its support mapping for a normal impulse of 1.
 
@@ -163,7 +174,7 @@ class ConvexSet(FrictionSet):
     kind = SUPPORT
 
     def __init__(self, support: Callable[..., Any], spin: float | None = None):
-        self.mapping = support
+        self.mapping = self.support = support
         self.dimensions = _arguments(support)
         if self.dimensions == 3 and spin is not None:
             raise InputError(f"a set in (s, t, tau) has its own bound of spin: leave spin away, not {shown(spin)}")
@@ -177,6 +188,11 @@ class ConvexSet(FrictionSet):
     def projection(self) -> Callable[..., Any]:
         """The compiled map onto this set."""
         return friction_with(self.mapping, self.dimensions, self.kind)
+
+    def stored(self) -> dict[str, Any]:
+        """Its arguments; a set in three coordinates has no bound of spin to be told."""
+        found = super().stored()
+        return {**found, "spin": None} if self.dimensions == 3 else found
 
     def _pass(self) -> Callable[..., Any]:
         return projection_pass(self.projection, self.mapping)
@@ -193,6 +209,7 @@ def _reach(support: Callable[..., Any], axis: int, dimensions: int) -> float:
     return max(0.0, float(getattr(support, "py_func", support)(*direction)[axis]))
 
 
+@storable("friction-polygon")
 class Polygon(ConvexSet):
     """The convex hull of some points (n, 2) in the plane of friction, in any order; the origin must be in it."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from importlib import import_module
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +18,8 @@ from ..deprecation import renamed
 from ..errors import InputError
 from ..model import Model
 from ..solvers import Budget, Solver, as_budget, make_solver
+from ..solvers.base import solver_as_data
+from .checkpoint import write_checkpoint
 from .grabs import Grabs
 from .hands import Hands
 from .holding import Holding
@@ -44,6 +48,8 @@ class Controls(Holding):
     _after_ns: int
     _seconds: float
     _from_frame: int
+    seed: int
+    trace: bool
 
     @abstractmethod
     def _choose_substeps(self) -> None:
@@ -64,7 +70,10 @@ class Controls(Holding):
             *(motion.q[:, :3].copy(), motion.v[:, :3].copy(), self._forces.copy(), self._gravity.copy(), self.wind),
             *(self.model.pinned.copy(), grabs.targets.copy(), np.array(grabs.grabbed, np.int64), grabs.homes),
             *(pinned.copy(), targets.copy(), self.time, self.frames),
-            *(motion.form, self.integrator, self._solver.name, memory),
+            *(motion.form, self.integrator, self._solver.name),
+            memory=memory,
+            counted_seconds=self._seconds,
+            counted_frames=self._from_frame,
         )
 
     @state.setter
@@ -77,8 +86,7 @@ class Controls(Holding):
                 f"the state is of form={value.form!r}, integrator={value.integrator!r}; this simulation has "
                 f"form={motion.form!r}, integrator={self.integrator!r}"
             )
-        for name in ("positions", "velocities", "forces"):
-            as_numbers(name, getattr(value, name), (n, 3), most=LARGEST)
+        value.check(n)
         hands = Hands.recall(self.model.mesh, value.memory)
         held = value.pinned, value.targets, value.grabbed.tolist(), value.homes
         grabs = self._grabs.restored(*held, hands.soft)
@@ -90,7 +98,11 @@ class Controls(Holding):
         self._wind = value.wind.astype(np.float64)
         self._accelerate()
         self._last_targets = value.last_pinned.copy(), value.last_targets.copy()
-        self.frames, self._seconds, self._from_frame = value.frames, value.seconds, value.frames
+        self.frames = value.frames
+        self._seconds, self._from_frame = value.seconds, value.frames
+        seconds, frames = value.counted_seconds, value.counted_frames
+        if seconds is not None and frames is not None and seconds + (value.frames - frames) * self._h == value.seconds:
+            self._seconds, self._from_frame = seconds, frames  # the time step is the same
         self.prepare()
         self._solver.forget()
         motion.restart()
@@ -276,6 +288,24 @@ class Controls(Holding):
 
     def _accelerate(self) -> None:
         self._motion.acceleration[:, :3] = pulled(self._model, self._gravity, self._forces, self._h)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write a checkpoint, which `vivace.load` makes a simulation of that goes on with the same bits.
+
+        It has all that this simulation is: model, settings and state, as data. The file appears whole or not at all.
+
+        Args:
+            path: of the file; what is there already is replaced.
+        """
+        return write_checkpoint(path, "soft", self.as_data(), self.state)
+
+    def as_data(self) -> dict[str, Any]:
+        """The model and the settings, from which it can be made again, for checkpoints."""
+        return {
+            "model": self._grabs.plain, "solver": solver_as_data(self._solver), "budget": self._budget,
+            "time_step": self._h, "substeps": self._asked_substeps, "seed": self.seed, "form": self.form,
+            "guess": self.guess, "integrator": self.integrator, "trace": bool(self.trace),
+        }  # fmt: skip
 
     def view(self, *, name: str = "simulation", browser: bool | None = None, **options: Any) -> Any:
         """Show this simulation in the browser while it runs: look, grab, change. In a notebook the page is the result.

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import as_numbers
 from ..collisions.colliders import Collider
 from ..collisions.contacts import ContactForces
 from ..collisions.moving import Poses, Pushes
@@ -165,12 +166,17 @@ class RigidPart:
             raise InputError(f"the state has no forces of the {len(held)} vertices attached to rigid bodies")
         if self.attached is not None:
             self.attached.forces = own["attached"].copy()
+        parts = {name[9:]: array.copy() for name, array in own.items() if name.startswith("contacts.")}
+        contacts = ContactPoints(**parts)
+        contacts.check(count, own["impulses"])
+        for name in CARRIED:
+            as_numbers(f"{name} of the state's bodies", own[name], getattr(self, f"_{name}").shape)
+        as_numbers("loads of the state's bodies", own["loads"], self.rigid.forces.shape)
         for name in MOVING:
             getattr(self.rigid.bodies, name)[:] = own[name]
         for name in CARRIED:
             setattr(self, f"_{name}", own[name].copy())
-        parts = {name[9:]: array.copy() for name, array in own.items() if name.startswith("contacts.")}
-        self.rigid.contacts, self.rigid.impulses = ContactPoints(**parts), own["impulses"].copy()
+        self.rigid.contacts, self.rigid.impulses = contacts, own["impulses"].copy()
         self.rigid.time, self.rigid.forces = float(own["time"]), own["loads"].copy()
 
     def attach(self, model: Model, h: float) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path as FilePath
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +22,8 @@ from ..rigid.grabs import BodyGrabs
 from ..rigid.problem import ContactProblem
 from ..rigid.stepping import contact_geometry, contact_problem, follow_paths, free_velocities, move, waiting
 from ..solvers import Budget, as_budget
-from ..solvers.rigid import ContactSolver, Solution, make_contact_solver
+from ..solvers.rigid import ContactSolver, Solution, contact_solver_as_data, make_contact_solver
+from .checkpoint import write_checkpoint
 from .rigid_state import RigidState
 
 EARTH = (0.0, -9.81, 0.0)
@@ -118,7 +122,8 @@ class RigidSimulation:
         contact_radius: float | np.ndarray = 0.0,
         threads: int | None = None,
     ):
-        self.bodies = Bodies.of(bodies)
+        self.made_of = tuple(bodies)
+        self.bodies = Bodies.of(self.made_of)
         self.solver = make_contact_solver(solver)
         self.budget = Budget(iterations=ITERATIONS) if budget is None else as_budget(budget)
         self.time_step = check_time_step(time_step)
@@ -194,6 +199,22 @@ class RigidSimulation:
         self.contacts = ContactPoints(**own.contacts)
         self._grabs.recall(own.grabs, own.given)
         self.time, self.frames = own.time, own.frames
+
+    def save(self, path: str | PathLike[str]) -> FilePath:
+        """Write a checkpoint, which `vivace.load` makes a simulation of that goes on with the same bits.
+
+        Args:
+            path: of the file; what is there already is replaced, as a whole.
+        """
+        return write_checkpoint(path, "rigid", self.as_data(), self.state)
+
+    def as_data(self) -> dict[str, Any]:
+        """The bodies and the settings, from which it can be made again, for checkpoints."""
+        return {
+            "bodies": self.made_of, "solver": contact_solver_as_data(self.solver), "budget": self.budget,
+            "time_step": self.time_step, "substeps": self.substeps, "gravity": self.gravity,
+            "contact_radius": self.contact_radius,
+        }  # fmt: skip
 
     def reset(self) -> None:
         """All bodies back to where and as fast as they were at first; nothing is held, and time begins anew."""

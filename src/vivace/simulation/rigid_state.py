@@ -20,12 +20,14 @@ import numpy as np
 from ..checks import LARGEST, as_numbers
 from ..errors import InputError
 from ..rigid.contacts import ContactPoints
+from ..storage import storable
 from .state import read_arrays, write_arrays
 
 PLAIN = ("time", "frames")
 CONTACTS = tuple(item.name for item in fields(ContactPoints))
 
 
+@storable("rigid-state")
 @dataclass(eq=False)
 class RigidState:
     """The state of a simulation of rigid bodies between two steps.
@@ -75,10 +77,9 @@ class RigidState:
         for name, width in shapes.items():
             as_numbers(f"{name} of the state", getattr(self, name), (count, width), most=LARGEST)
         as_numbers("gravity of the state", self.gravity, (3,))
-        known = len(self.contacts["gaps"]) if set(self.contacts) == set(CONTACTS) else -1
-        pairs = self.contacts.get("bodies", np.zeros((0, 2)))
-        if self.impulses.shape != (known, 4) or pairs.shape != (known, 2) or (pairs >= count).any():
+        if set(self.contacts) != set(CONTACTS):
             raise InputError(f"the state's contacts do not belong to {count} bodies and {len(self.impulses)} impulses")
+        ContactPoints(**self.contacts).check(count, self.impulses)
         if self.grabs.ndim != 2 or self.grabs.shape[1] != 8 or not np.isfinite(self.grabs).all():
             raise InputError(f"the state's grabs must be (g, 8) finite numbers, not of shape {self.grabs.shape}")
         held = self.grabs[:, 1].astype(int)

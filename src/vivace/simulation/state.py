@@ -20,16 +20,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..checks import FASTEST, LARGEST, STRONGEST, as_numbers, is_number, is_whole, shown
 from ..errors import FileError, InputError
 from ..files import replacing
+from ..storage import storable
 
 FORMAT = 1  # of the files
 VECTORS = ("positions", "velocities", "forces", "gravity", "wind", "targets", "homes", "last_targets")
 WHOLE = ("pinned", "grabbed", "last_pinned")
+COUNTED = ("counted_seconds", "counted_frames")
 PLAIN = ("seconds", "frames", "form", "integrator", "solver")
 Made = TypeVar("Made")
 
 
+@storable("state")
 @dataclass(eq=False)
 class State:
     """The state of a simulation between two steps.
@@ -51,6 +55,9 @@ class State:
         form: of the simulation it was taken from, which another must have to go on with it.
         integrator: likewise.
         memory: what the first guess, the integrator and the solver remember, by name.
+        counted_seconds: the time from which steps are counted, when the time step last changed; None: `seconds`.
+        counted_frames: the steps made until then; None: `frames`. Time is their product with the time step beyond that,
+            which rounds differently from any other beginning.
     """
 
     positions: np.ndarray
@@ -70,6 +77,8 @@ class State:
     integrator: str = "euler"
     solver: str = ""
     memory: dict[str, np.ndarray] = field(default_factory=dict)
+    counted_seconds: float | None = None
+    counted_frames: int | None = None
 
     def __repr__(self) -> str:
         return f"<State of {len(self.positions)} vertices at {self.seconds:g} s, frame {self.frames}>"
@@ -82,11 +91,29 @@ class State:
                 parts[name] = value.copy()
         return State(**{**parts, "memory": {name: array.copy() for name, array in self.memory.items()}})
 
+    def check(self, n: int) -> None:
+        """Refuse what a simulation of n vertices cannot go on with."""
+        for name in ("positions", "velocities", "forces"):
+            as_numbers(f"{name} of the state", getattr(self, name), (n, 3), most=LARGEST)
+        as_numbers("gravity of the state", self.gravity, (3,), most=STRONGEST, unit="m/s²")
+        as_numbers("wind of the state", self.wind, (3,), most=FASTEST, unit="m/s")
+        for name, places in (("pinned", "targets"), ("grabbed", "homes"), ("last_pinned", "last_targets")):
+            numbers, rows = getattr(self, name), np.asarray(getattr(self, places))
+            whole = isinstance(numbers, np.ndarray) and numbers.ndim == 1 and numbers.dtype.kind in "iu"
+            if not whole or (len(numbers) and not 0 <= numbers.min() <= numbers.max() < n):
+                raise InputError(f"{name} of the state must be numbers of vertices from 0 to {n - 1}")
+            if rows.shape != (len(numbers), 3) or rows.dtype.kind != "f" or (np.abs(rows) > LARGEST).any():
+                raise InputError(f"{places} of the state must be as many places as there are {name}, not {rows.shape}")
+        if not (is_number(self.seconds) and is_whole(self.frames) and 0 <= self.frames < 2**62):
+            raise InputError(f"the state's time must be a number of seconds and of frames, not {shown(self.seconds)}")
+        if not (isinstance(self.memory, dict) and all(isinstance(a, np.ndarray) for a in self.memory.values())):
+            raise InputError("what a state remembers must be arrays by name")
+
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a .npz file that `load` reads; whole, or not at all."""
         arrays = {name: getattr(self, name) for name in (*VECTORS, *WHOLE)}
         arrays |= {f"memory.{name}": array for name, array in self.memory.items()}
-        return write_arrays(path, {name: getattr(self, name) for name in PLAIN}, arrays)
+        return write_arrays(path, {name: getattr(self, name) for name in (*PLAIN, *COUNTED)}, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> State:
@@ -94,7 +121,7 @@ class State:
 
         def made(about: dict[str, Any], arrays: dict[str, Any]) -> State:
             memory = {name[7:]: array for name, array in arrays.items() if name.startswith("memory.")}
-            plain = {name: about[name] for name in PLAIN}
+            plain = {name: about[name] for name in PLAIN} | {name: about.get(name) for name in COUNTED}
             return cls(**{name: arrays[name] for name in (*VECTORS, *WHOLE)}, **plain, memory=memory)
 
         return read_arrays(path, made)

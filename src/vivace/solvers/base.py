@@ -319,7 +319,21 @@ def _option(text: str) -> tuple[str, object]:
 def options_of(cls: type[Solver]) -> dict[str, object]:
     """Option names and defaults of a registered solver."""
     items: tuple[Field[Any], ...] = fields(cls) if is_dataclass(cls) else ()
-    return {item.name: (item.default if item.default is not MISSING else None) for item in items}
+    return {item.name: (item.default if item.default is not MISSING else None) for item in items if item.init}
+
+
+def solver_as_data(solver: Solver) -> tuple[str, dict[str, Any]]:
+    """("name", {options}) of a solver, from which `make_solver` makes it again; for files."""
+    for name, cls in SOLVERS.items():
+        if type(solver) is cls or any(type(solver) is made.wrappers.get(name) for made in SOLVERS.values()):
+            found = {key: getattr(solver, key) for key in options_of(type(solver))}
+            return name, {
+                k: solver_as_data(value) if isinstance(value, Solver) else value for k, value in found.items()
+            }
+    raise InputError(
+        f"the solver {type(solver).__name__} has no name that a file could tell; register its class with "
+        '@vivace.SOLVERS.register("a name")'
+    )
 
 
 def limitations_of(cls: type) -> str:

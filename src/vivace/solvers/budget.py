@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from ..checks import is_number, is_whole, shown
 from ..errors import InputError
+from ..storage import storable
 
 MOST_MS = 1e9
 MOST_ITERATIONS = 10_000  # where nothing but a tolerance would stop a solver
 LEAST_OF_PARTS = 2  # iterations of each of several substeps, however late (`Budget.part` says why)
 
 
+@storable("budget")
 @dataclass(frozen=True)
 class Budget:
     """When to stop: the first limit that is met. At least one must be given.

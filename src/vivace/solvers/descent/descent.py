@@ -22,7 +22,7 @@ iterations and multiplied by γ = 0.7 until ε falls. Where we do otherwise, and
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -85,8 +85,10 @@ class Descent(Solver):
     takes_hyperelastic = True
     takes_free_bodies = True
     snaps_pins = False
-    layout: Layout | None = None
-    _instead: np.ndarray | None = None  # where the next step begins, if not where it is told to
+    layout: Layout | None = field(default=None, init=False, repr=False)
+    _instead: np.ndarray | None = field(
+        default=None, init=False, repr=False
+    )  # where the next step begins, if not where it is told to
 
     def __post_init__(self) -> None:
         check_name("direction", self.direction, tuple(DIRECTIONS))

@@ -132,7 +132,11 @@ class PbdVivace(PositionalSolver):
     def recall(self, memory: dict[str, np.ndarray]) -> None:
         """Go on with the colours of the last step, from which contacts are coloured anew."""
         if "colours" in memory:
-            colours = memory["colours"].copy()
+            colours, own = memory["colours"].copy(), self._own_colouring.colours
+            if colours.shape != own.shape or colours.dtype != own.dtype:
+                raise InputError(f"the state's colours must be {own.dtype} of the shape {own.shape}")
+            if len(colours) and not 0 <= colours.min() <= colours.max() <= len(colours):
+                raise InputError("the state's colours must be numbered from 0 on, no more than there are vertices")
             self.colouring = replace(self._own_colouring, colours=colours, count=int(colours.max(initial=-1)) + 1)
 
     def iteration_without(self) -> list[Phase]:

@@ -35,6 +35,7 @@ from ...backends.cpu.executor import Plan
 from ...collisions.contacts import ContactForces, ContactList, Contacts
 from ...constraints.kernels.local import gather
 from ...energy.kernels.assemble import list_corners
+from ...errors import InputError
 from ..kernels.contact import begin_contacts
 from .kernels.contact import (
     any_behind,
@@ -242,7 +243,11 @@ class ContactStage:
 
     def recall(self, memory: dict[str, np.ndarray]) -> None:
         """Go on with what `remembered` gave."""
-        self._held = memory["contacts.keys"].copy(), memory["contacts.forces"].copy()
+        keys, forces = memory["contacts.keys"], memory["contacts.forces"]
+        fits = keys.dtype == self._keys.dtype and forces.dtype == self._forces.dtype and keys.ndim == 1
+        if not fits or forces.shape != (len(keys), *self._forces.shape[1:]) or not np.isfinite(forces).all():
+            raise InputError("the state's contacts must have as many forces as keys, all finite")
+        self._held = keys.copy(), forces.copy()
 
     def forget(self) -> None:
         """Begin the next step without remembered forces."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -70,7 +70,7 @@ class Multigrid(CorrectingSolver, Corrector):
     whole = True
     contact = CONTACT
     presses = True
-    hierarchy: Hierarchy | None = None
+    hierarchy: Hierarchy | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.coarsening not in COARSENINGS:

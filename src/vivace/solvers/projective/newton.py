@@ -14,7 +14,7 @@ of what there was to gain: relative errors there have no more digits than that.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,7 +44,7 @@ class Newton(Solver):
     name = "newton"
     takes_terms = True
     takes_valued = True
-    _frame: Frame | None = None
+    _frame: Frame | None = field(default=None, init=False, repr=False)
 
     def prepare(self, system: System, *, threads: int, seed: int) -> None:
         """Make what of the Hessian does not depend on the positions, and stack the operators."""

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -92,8 +92,10 @@ class NewtonMultigrid(Solver):
     takes_hyperelastic = True
     takes_free_bodies = True
     snaps_pins = False
-    layout: Layout | None = None
-    _instead: np.ndarray | None = None  # where the next step begins, if not where it is told to
+    layout: Layout | None = field(default=None, init=False, repr=False)
+    _instead: np.ndarray | None = field(
+        default=None, init=False, repr=False
+    )  # where the next step begins, if not where it is told to
 
     def __post_init__(self) -> None:
         if self.coarsening not in COARSENINGS:
