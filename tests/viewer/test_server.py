@@ -59,7 +59,8 @@ def in_client(viewer, work, patience=PATIENCE, **options):
 @pytest.mark.slow
 def test_a_client_gets_hello_state_scene_and_frames(viewer):
     seen, others = in_client(viewer, lambda socket: frames(socket, 5))
-    assert [message["type"] for message in others[:2]] == ["hello", "state"]
+    assert others[0]["type"] == "hello"
+    assert "state" in [message["type"] for message in others[1:3]]  # a newer one may come after what else is said
     scene = next(message for message in others if message["type"] == "scene")
     assert scene["vertices"] == 144
     assert len(scene["unpacked"]["triangles"]) == 3 * 242

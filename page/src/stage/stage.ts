@@ -301,7 +301,11 @@ export class Stage {
 
   /** The place itself, if a body is seen there, or that of the nearest vertex that is. */
   #near(x: number, y: number): [number, number] {
-    if (this.#pick(x, y, true)) return [x, y];
+    const seen = (place: [number, number]) => {
+      const hit = this.#pick(...place, true);
+      return hit !== null && !("thing" in hit.grip); // somebody who begins to aim means the body, not the table under it
+    };
+    if (seen([x, y])) return [x, y];
     const count = this.positions().length / 3;
     const box = this.#canvas.getBoundingClientRect();
     const places = Array.from({ length: Math.min(count, LOOKED_AT) }, (_, k): [number, number] => {
@@ -309,7 +313,7 @@ export class Stage {
       return [left - box.left, top - box.top];
     });
     places.sort((a, b) => Math.hypot(a[0] - x, a[1] - y) - Math.hypot(b[0] - x, b[1] - y));
-    return places.slice(0, TRIED).find((place) => this.#pick(...place, true)) ?? [x, y];
+    return places.slice(0, TRIED).find(seen) ?? [x, y];
   }
 
   #still(): void {

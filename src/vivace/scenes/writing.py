@@ -54,6 +54,8 @@ def scene_text(
         check_name("fabric", fabric, FABRICS)
     if self_contact is not None:
         self_contact = check_flag("self_contact", self_contact)
+    if not isinstance(edits, Edits | None):
+        raise InputError(f"a scene file's edits are Edits (vivace.scenes.edits), not {shown(edits)}")
     data = _source(scene)
     data.pop("edits", None)
     world = dict(data.pop("world", {}))

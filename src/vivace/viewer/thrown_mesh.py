@@ -12,6 +12,7 @@ from ..collisions.convex import ConvexMesh
 from ..collisions.sampled import Sampled
 from ..errors import InputError
 from ..mesh import Mesh
+from ..storage import storable
 
 CORNERS = 60  # of the hull, at most: rigid contacts try all edges of two of them
 CELLS = 40  # along the longest side: what is finer is not drawn, as every vertex goes to the page with every frame
@@ -19,6 +20,7 @@ FEW = 2000  # vertices: such a mesh is drawn as it is
 ALIKE = 1.02  # times its own volume: a hull of so much is not worth a word
 
 
+@storable("hulled-mesh")
 @dataclass(frozen=True, eq=False, repr=False)
 class Hulled(ConvexMesh):
     """The hull of a mesh, drawn as the mesh; `body` is where `vertices` are."""
