@@ -13,6 +13,7 @@ from .errors import (
     UnknownNameError,
     VivaceError,
 )
+from .mesh import embed
 from .model import (
     FABRICS,
     MATERIALS,
@@ -81,6 +82,7 @@ __all__ = [
     "collisions",
     "constraint",
     "corotated",
+    "embed",
     "export",
     "fabric",
     "fung",

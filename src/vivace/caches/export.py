@@ -26,8 +26,8 @@ def export(
     frames: int | None = None,
     time_step: float | None = None,
     surface: Any = None,
-    unit: str = "m",
-    up: str = "y",
+    unit: str | None = None,
+    up: str | None = None,
     name: str | None = None,
     settings: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -44,9 +44,11 @@ def export(
         frames: how many steps of a simulation, or frames of anything else at most.
         time_step: seconds from one frame to the next, where the source does not say.
         surface: what is written: a mesh; triangles (m, 3); or what has `triangles` and `at(positions)`, perhaps `uvs`
-            and `name`. By default the source's own mesh.
-        unit: of the numbers in the file: "m", "cm", "mm", "in", ...
-        up: the axis that points up in the file, "y" or "z".
+            and `name`, as `vivace.embed` makes it. By default the source's own mesh; where that was read from a file,
+            with the vertices, UVs, polygons and names that it has there.
+        unit: of the numbers in the file: "m", "cm", "mm", "in", ...; by default that of the file that the mesh came
+            from, where it did, else metres.
+        up: the axis that points up in the file, "y" or "z"; by default as there, else y.
         name: of the mesh in the file; by default the surface's.
         settings: what made it; goes into files that have a place for it.
         progress: called with how many frames are done, and of how many (None: nobody knows).
