@@ -1,6 +1,6 @@
 """One reader per family of file formats: path in, plain arrays out. `files.load` checks and builds the mesh.
 
-OBJ is in `obj`.
+OBJ is in `obj`, PLY in `ply`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, InputError
-from .obj import by_vertex, read_obj
+from .obj import read_obj
+from .ply import read_ply
 from .polygons import Polygons
 from .raw import Raw
 from .silenced import quiet
@@ -73,63 +74,6 @@ def _material_of(part: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-def read_ply(path: Path) -> Raw:
-    """Read a PLY: positions and polygons, with UVs of vertices (s and t, and what else they are called) or corners."""
-    import trimesh
-
-    with quiet(), path.open("rb") as file:
-        loaded: Any = trimesh.load(file, file_type="ply", process=False, fix_texture=False)
-    if not hasattr(loaded, "faces"):
-        vertices = getattr(loaded, "vertices", ())
-        _require_whole_ply(path, len(vertices), 0)
-        return Raw(np.zeros((0, 3)))
-    vertices = np.asarray(loaded.vertices, float)
-    elements = loaded.metadata.get("_ply_raw", {})
-    found = _ply_faces(elements, np.asarray(loaded.faces, np.int64))
-    _require_whole_ply(path, len(vertices), len(found[0]))
-    counts, corners, uvs = found
-    own = at = None
-    if uvs is not None:
-        own, at = by_vertex(len(vertices), corners, uvs)
-    else:
-        own = _ply_uvs(elements, len(vertices))
-    return Raw(vertices, Polygons(counts, corners, at), uvs=own)
-
-
-def _ply_faces(elements: Any, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Counts and corners of polygons and UVs of corners, from what trimesh read; else the triangles that it made."""
-    data = elements.get("face", {}).get("data")
-    lists: dict[str, Any] = {}
-    if isinstance(data, dict):
-        lists = data
-    elif isinstance(data, np.ndarray) and data.dtype.names:
-        lists = {name: data[name]["f1"] for name in data.dtype.names if data.dtype[name].names}
-    rows = next((lists[name] for name in ("vertex_indices", "vertex_index") if name in lists), None)
-    if rows is None:
-        return np.full(len(triangles), 3), triangles.ravel(), None
-    faces = [np.atleast_1d(np.asarray(row, np.int64)) for row in rows]
-    counts = np.array([len(face) for face in faces], np.int64)
-    if not len(counts) or counts.min() < 3:
-        return np.full(len(triangles), 3), triangles.ravel(), None
-    corners, uvs = np.concatenate(faces), None
-    if "texcoord" in lists:
-        flat = np.concatenate([np.atleast_1d(np.asarray(row, float)) for row in lists["texcoord"]])
-        uvs = flat.reshape(-1, 2) if len(flat) == 2 * len(corners) and np.isfinite(flat).all() else None
-    return counts, corners, uvs
-
-
-def _ply_uvs(elements: Any, count: int) -> np.ndarray | None:
-    data = elements.get("vertex", {}).get("data")
-    for u, v in (("s", "t"), ("u", "v"), ("texture_u", "texture_v")):
-        try:
-            uvs = np.column_stack([np.asarray(data[u], float), np.asarray(data[v], float)])
-        except (KeyError, ValueError, TypeError, IndexError):
-            continue
-        if uvs.shape == (count, 2) and np.isfinite(uvs).all():
-            return uvs
-    return None
-
-
 def _require_whole_stl(path: Path) -> None:
     """Raise if an STL ends early: trimesh then reads the rest as text and finds nothing."""
     data = path.read_bytes()
@@ -139,17 +83,6 @@ def _require_whole_stl(path: Path) -> None:
         whole = len(data) >= 84 and len(data) >= 84 + 50 * int.from_bytes(data[80:84], "little")
     if not whole:
         raise FileError(f"cannot read {path}: it is truncated, corrupt, or not a .stl file")
-
-
-def _require_whole_ply(path: Path, vertices: int, triangles: int) -> None:
-    """Raise if a PLY gave less than its header promises: trimesh is content with the lines it finds."""
-    header = path.read_bytes()[:100_000].partition(b"end_header")[0].decode("ascii", "replace")
-    promised = {words[1]: int(words[2]) for words in map(str.split, header.splitlines()) if words[:1] == ["element"]}
-    if promised.get("face") and (vertices < promised.get("vertex", 0) or triangles < promised["face"]):
-        raise FileError(
-            f"cannot read {path}: it promises {promised.get('vertex')} vertices and {promised['face']} faces and has "
-            f"{vertices} and {triangles}; it may be truncated"
-        )
 
 
 def _parts(loaded: Any) -> Iterator[tuple[Any, np.ndarray, str]]:
