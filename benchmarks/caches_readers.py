@@ -62,7 +62,8 @@ def alembic(path: Path) -> Found:
 
     def frames() -> Iterator[np.ndarray]:
         for k in range(schema.getNumSamples()):
-            yield np.array(schema.getPositionsProperty().getValue(Abc.ISampleSelector(k))).reshape(-1, 3)
+            when = Abc.ISampleSelector(schema.getTimeSampling().getSampleTime(k))
+            yield np.array(schema.getPositionsProperty().getValue(when)).reshape(-1, 3)
         _ = archive  # held as well
 
     uvs = np.array(schema.getUVsParam().getExpandedValue().getVals())

@@ -49,16 +49,29 @@ def test_a_recording_as_a_cache(recorded, name, tmp_path):
     """Positions are those of the recording, within the roundings of the format; times are those of the steps."""
     if not is_installed(CACHES[f".{name}"]):
         pytest.skip(f"{CACHES[f'.{name}'].needs} is not installed")
-    said = []
-    kind, body = recording_file(recorded, name, None, Work(said.append))
-    found = vv.caches.read(unpacked(name, body, tmp_path))
+    form, said = RECORDING_FORMATS[name], []
+    path = tmp_path / f"made.{form.suffix}"
+    recorded_cache(recorded, f".{name}").write(path, lambda done, total: said.append((done, total)))
+    found = vv.caches.read(unpacked(name, path.read_bytes(), tmp_path))
     frames, mesh, h, title, _ = recorded.surfaces()
     np.testing.assert_allclose(found.positions, frames, atol=5e-7)
     np.testing.assert_array_equal(found.triangles, mesh.triangles)
     assert found.time_step == pytest.approx(h, rel=1e-4)
     assert found.name == title
-    assert said[-1].total == len(frames)
-    assert "/" in kind
+    assert said[-1] == (len(frames), len(frames))
+    assert "/" in form.media_type
+
+
+@pytest.mark.slow
+def test_a_process_of_its_own_writes_it_and_tells_how_far_it_is(recorded, tmp_path):
+    said = []
+    kind, body = recording_file(recorded, "obj", None, Work(said.append))
+    assert kind == "application/zip"
+    found = vv.caches.read(unpacked("obj", body, tmp_path))
+    np.testing.assert_array_equal(found.positions, recorded.surfaces()[0])
+    assert said[0].done == 0
+    assert said[-1].total == recorded.frames
+    assert "OBJ" in said[0].label or "ready" in said[0].label
 
 
 @pytest.mark.slow
@@ -68,9 +81,9 @@ def test_rigid_bodies_are_written_as_their_surfaces(tmp_path):
         session.ask(lambda: session.recording.begin(session.scene, session.settings, session.sims[0])).result(10)
         told.frames(3)
         session.ask(session.recording.end).result(10)
-        _, body = recording_file(session.recording, "mdd", None, Work(lambda progress: None))
+        recorded_cache(session.recording, ".mdd").write(tmp_path / "made.zip")
         frames, triangles, _, _, _ = session.recording.surfaces()
-    found = vv.caches.read(unpacked("mdd", body, tmp_path))
+    found = vv.caches.read(unpacked("mdd", (tmp_path / "made.zip").read_bytes(), tmp_path))
     np.testing.assert_array_equal(found.positions, np.stack(frames))
     np.testing.assert_array_equal(found.triangles, triangles)
     assert found.n_vertices > session.sims[0].model.n

@@ -2,8 +2,8 @@
 
 The mesh is the first frame. Every other one is a target: displacements from the first, in float32, so that positions
 come out within a rounding or two. An animation blends from each to the next. Weights are a table of frames by targets,
-nearly all zero, and written as a sparse one. Programs hold all targets in memory, graphics cards too: this format is
-for seconds, not for minutes.
+nearly all zero, and a long one is written as a sparse one. Programs hold all targets in memory, graphics cards too:
+this format is for seconds, not for minutes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..errors import FileError
 from .base import About, CacheFormat, Content, cache_format
 
 LARGEST = 2**32 - 1  # bytes of a GLB
+DENSE = 1024  # targets up to which the table of weights is written whole, because not everybody reads sparse ones
 FLOAT, UINT = 5126, 5125
 CHUNK = struct.Struct("<II")  # length, kind
 JSON, BIN = 0x4E4F534A, 0x004E4942
@@ -89,7 +90,13 @@ class Gltf(CacheFormat):
             sizes.append(array.nbytes)
         self._times.seek(0)
         shutil.copyfileobj(self._times, self._bytes, 1 << 20)
-        ones = np.arange(1, self.written, dtype=np.int64) * targets + np.arange(targets)  # frame k + 1: target k
+        if targets <= DENSE:
+            for number in range(self.written):  # frame k + 1: target k
+                row = np.zeros(targets, "<f4")
+                row[number - 1 : number] = 1
+                self._bytes.write(row.tobytes())
+            return [*sizes, 4 * self.written, 4 * self.written * targets]
+        ones = np.arange(1, self.written, dtype=np.int64) * targets + np.arange(targets)
         self._bytes.write(ones.astype("<u4").tobytes())
         self._bytes.write(np.ones(targets, "<f4").tobytes())
         return [*sizes, 4 * self.written, 4 * targets, 4 * targets]
@@ -104,14 +111,14 @@ class Gltf(CacheFormat):
         parts = len(self._materials)
         texture = count + parts
         times = texture + (uvs is not None)
-        last, primitives, begin = [], [], 0
+        last, primitives, materials, begin = [], [], [], 0
         for number, (name, rows) in enumerate(self._materials):
             last.append(_accessor(1, 12 * begin, 3 * len(rows), "SCALAR", UINT))
             begin += len(rows)
             attributes = {"POSITION": 0} if uvs is None else {"POSITION": 0, "TEXCOORD_0": texture}
-            primitives.append({"attributes": attributes, "indices": count + number, "mode": 4})
-            if name is not None:
-                primitives[-1]["material"] = number
+            primitives.append({"attributes": attributes, "indices": count + number, "mode": 4, "material": number})
+            # Without a material, cloth would be seen from one side only, and some readers leave UVs out.
+            materials.append({"doubleSided": True} if name is None else {"name": name, "doubleSided": True})
         if uvs is not None:
             views[2]["target"] = 34962
             last.append(_accessor(2, 0, self._count, "VEC2", FLOAT))
@@ -122,9 +129,7 @@ class Gltf(CacheFormat):
         )
         yield ',"scene":0,"scenes":[{"nodes":[0]}],"nodes":' + json.dumps([{"name": about.name, "mesh": 0}])
         yield ',"buffers":' + json.dumps([{"byteLength": starts[-1]}]) + ',"bufferViews":' + json.dumps(views)
-        names = [name for name, _ in self._materials if name is not None]
-        if names:
-            yield ',"materials":' + json.dumps([{"name": name, "doubleSided": True} for name in names])
+        yield ',"materials":' + json.dumps(materials)
         yield ',"meshes":[{"name":' + json.dumps(about.name) + ',"primitives":['
         for number, primitive in enumerate(primitives):
             yield ("," if number else "") + json.dumps(primitive)[:-1] + (',"targets":[' if targets else "")
@@ -132,14 +137,17 @@ class Gltf(CacheFormat):
                 some = ",".join(f'{{"POSITION":{k + 1}}}' for k in range(start, min(start + 1024, targets)))
                 yield ("," if start else "") + some
             yield "]}" if targets else "}"
-        yield "]}]"
+        yield "]" + (',"weights":[' + ",".join("0" * targets) + "]" if targets else "") + "}]"
         if targets:
             sparse = {
                 "count": targets,
-                "indices": {"bufferView": clock + 1, "componentType": UINT},
-                "values": {"bufferView": clock + 2},
+                "indices": {"bufferView": clock + 1, "byteOffset": 0, "componentType": UINT},
+                "values": {"bufferView": clock + 2, "byteOffset": 0},
             }
-            last.append({"componentType": FLOAT, "count": count * targets, "type": "SCALAR", "sparse": sparse})
+            if targets <= DENSE:
+                last.append(_accessor(clock + 1, 0, count * targets, "SCALAR", FLOAT))
+            else:
+                last.append({"componentType": FLOAT, "count": count * targets, "type": "SCALAR", "sparse": sparse})
             channel = {"sampler": 0, "target": {"node": 0, "path": "weights"}}
             sampler = {"input": times, "output": times + 1, "interpolation": "LINEAR"}
             yield ',"animations":' + json.dumps([{"name": about.name, "channels": [channel], "samplers": [sampler]}])

@@ -117,7 +117,8 @@ class Part:
                 moved = self._document.array(accessor, 3)
                 if len(moved) != self.count:
                     raise ValueError(f"target {target} has {len(moved)} vertices of {self.count}")
-                points = points + (moved if weight == 1 else np.float32(weight) * moved)
+                with np.errstate(invalid="ignore", over="ignore"):  # whoever collects frames refuses such numbers
+                    points = points + (moved if weight == 1 else np.float32(weight) * moved)
         if self.joints is None or self.shares is None:
             return placed(points, motion.world(self.node, time))
         bones = np.stack(

@@ -72,7 +72,7 @@ class Embedding:
         x = np.asarray(positions, np.float64)
         first = x[self.elements[:, 0]]
         # Differences: nothing cancels far from the origin, and where all vertices move alike the sum does too.
-        found = first.copy()
+        found: np.ndarray = first.copy()
         for k in range(1, self.elements.shape[1]):
             found += self.weights[:, k, None] * (x[self.elements[:, k]] - first)
         if self._beside.size:
@@ -97,7 +97,7 @@ class Embedding:
     def _normals(self, x: np.ndarray) -> np.ndarray:
         """Of the cage's vertices: those of their triangles, by area."""
         a, b, c = (x[self.triangles[:, k]] for k in range(3))
-        return _unit(np.asarray(self._around @ np.cross(b - a, c - a)))
+        return _unit(self._around @ np.cross(b - a, c - a))
 
     def renumbered(self, numbers: np.ndarray) -> Embedding:
         """The same for a cage in which vertex i has become number `numbers[i]`."""

@@ -79,10 +79,11 @@ def _raw(
     placed, own, at = np.array(corners, np.int64), None, None
     if len(number) and (number >= 0).all() and number.max() < len(points):
         own, at = by_vertex(len(vertices), placed, points[number])
-    objects = list(named["objects"])
-    sets = [{name: np.array(faces) for name, faces in named[kind].items()} for kind in KINDS]
-    faces = Polygons(np.array(counts, np.int64), placed, at, *sets)
-    return Raw(vertices, faces, uvs=own, name=objects[0] if len(objects) == 1 else None)
+    objects, groups, materials = (
+        {name: np.array(faces) for name, faces in named[kind].items()} for kind in ("objects", "groups", "materials")
+    )
+    faces = Polygons(np.array(counts, np.int64), placed, at, objects, groups, materials)
+    return Raw(vertices, faces, uvs=own, name=next(iter(objects)) if len(objects) == 1 else None)
 
 
 def by_vertex(vertices: int, corners: np.ndarray, uvs: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:

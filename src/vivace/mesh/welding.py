@@ -40,9 +40,9 @@ def seams(vertices: np.ndarray, triangles: np.ndarray, labels: np.ndarray | None
     order = np.lexsort((forward, at.max(axis=1), at.min(axis=1), label))
     edges, forward = edges[order], forward[order]
     key = np.column_stack([label[order], at.min(axis=1)[order], at.max(axis=1)[order]])
-    fresh = np.flatnonzero(np.concatenate([[True], (key[1:] != key[:-1]).any(axis=1)])) if len(key) else []
-    sizes = np.diff([*fresh, len(key)])
-    two = np.asarray(fresh, np.int64)[sizes == 2]
+    begins = np.concatenate([[True], (key[1:] != key[:-1]).any(axis=1)])[: len(key)]
+    fresh = np.flatnonzero(begins)
+    two = fresh[np.diff(np.append(fresh, len(key))) == 2]
     two = two[forward[two] != forward[two + 1]]
     a, b = edges[two], edges[two + 1]
     pairs = np.concatenate([np.stack([a[:, 0], b[:, 1]], 1), np.stack([a[:, 1], b[:, 0]], 1)])
