@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -220,14 +220,23 @@ def write_film(path: Path, count: int, each: Callable[[int], None]) -> None:
     """A film by the renderer that needs no graphics library."""
     from vivace.pictures import save_animation
 
-    uv = uvs()
+    tell = lambda done, total: each(done - 1)  # noqa: E731
+    save_animation(path, Frames(count), triangles(), fps=30, backend="raster", size=(640, 360), progress=tell)
 
-    def frames() -> Iterator[np.ndarray]:
-        for number in range(count):
-            yield frame(number % 300, uv)
-            each(number)
 
-    save_animation(path, frames(), triangles(), fps=30, backend="raster", size=(640, 360))
+class Frames(Sequence[np.ndarray]):
+    """Frames that are made when somebody looks."""
+
+    def __init__(self, count: int):
+        self._count, self._uvs = count, uvs()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, number: int) -> np.ndarray:  # type: ignore[override]
+        if not 0 <= number < self._count:
+            raise IndexError(number)
+        return frame(number % 300, self._uvs)
 
 
 def main() -> None:

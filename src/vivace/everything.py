@@ -34,6 +34,7 @@ from .model import (
     stable_neo_hookean,
     stvk,
 )
+from .pictures.inline import film
 from .rigid.bodies import Body
 from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
 from .simulation import Report, RigidReport, RigidSimulation, RigidState, Simulation, State, load
@@ -85,6 +86,7 @@ __all__ = [
     "embed",
     "export",
     "fabric",
+    "film",
     "fung",
     "hyperelastic",
     "hyperelastic_material",

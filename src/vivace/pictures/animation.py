@@ -93,7 +93,7 @@ def save_animation(
     """
     path = as_path(path)
     check_film(path, fps)
-    if camera is None and not isinstance(frames, np.ndarray):
+    if camera is None and not isinstance(frames, np.ndarray | Sequence):
         frames = list(frames)
     total = len(frames) if isinstance(frames, Sized) else None
     if total == 0:
