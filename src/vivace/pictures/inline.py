@@ -84,7 +84,7 @@ def film(
         progress: True: a bar below the cell; or a function of (done, total).
     """
     sim = getattr(source, "sim", source)
-    model = getattr(sim, "model", None)
+    model: Any = getattr(sim, "model", None)
     if not hasattr(model, "mesh"):
         raise InputError(f"a simulation of soft bodies is needed, or a run of one, not {shown(source)}")
     if frames is not None:
@@ -93,23 +93,22 @@ def film(
         if frames is None:
             raise InputError("a simulation goes on for ever; say how many steps to film: frames=60")
         tell = shown_progress(progress, "simulating")
-        positions: Sequence[np.ndarray] | np.ndarray = []
-        poses: list[Any] = []
+        taken, poses = list[np.ndarray](), list[Any]()
         for number, report in enumerate(_steps(sim, frames), 1):
-            positions.append(np.array(sim.positions, np.float32))
+            taken.append(np.array(sim.positions, np.float32))
             poses.append(getattr(report, "bodies", None))
             if tell is not None:
                 tell(number, frames + 1)
         moved = _poses(poses[1:])
-        if moved is not None:  # where rigid bodies were is told by steps alone
-            positions = positions[1:]
+        # Where rigid bodies were is told by steps alone.
+        positions: Sequence[np.ndarray] | np.ndarray = taken if moved is None else taken[1:]
     else:
         recorded = getattr(source, "positions", ())
         positions, moved = recorded if frames is None else recorded[:frames], None
         if not len(positions):
             raise InputError("nothing was recorded; run it with record=True")
     h = sim.time_step if time_step is None else check_time_step(time_step)
-    side = view or getattr(getattr(source, "scene", None), "view", VIEW)
+    side: Any = view or getattr(getattr(source, "scene", None), "view", VIEW)
     made = film_of_model(model, positions, h, poses=moved, view=side, camera=camera, settings={})
     return drawn_inline(made, shown_progress(progress, "drawing"))
 
