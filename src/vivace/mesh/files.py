@@ -68,6 +68,8 @@ def load(
         raise FileError(f"cannot read {path}: the file is empty")
     try:
         raw = READERS[suffix](path)
+    except InputError as error:
+        raise error if str(path) in str(error) else InputError(f"{path}: {error}") from None
     except VivaceError:
         raise
     except (Exception, SystemExit) as error:  # meshio ends the process on some bad files
@@ -112,13 +114,20 @@ def _sheet(raw: Raw, name: str, unit: str, up: str, repair: bool, split: bool, w
         groups={word: number[members] for word, members in groups.items()},
         repair=repair,
         split=split,
-        surface=surface if raw.shown else None,
+        surface=surface if raw.shown and not _is_plain(surface, len(kept)) else None,
     )
     count = len(first) - len(kept)
     if count:
         where = "at the same positions as others" if raw.scattered else "that were doubled along seams"
         object.__setattr__(mesh, "repairs", (f"merged {count} vertices {where}", *mesh.repairs))
     return mesh
+
+
+def _is_plain(surface: Surface, kept: int) -> bool:
+    """Whether a surface tells nothing that its mesh does not: each vertex once, triangles alone, metres with y up."""
+    used = len(np.unique(surface.polygons.corners))
+    told = surface.uvs is not None or (surface.unit, surface.up) != ("m", "y")
+    return surface.polygons.plain and not told and surface.n_vertices == kept == used
 
 
 def _objects(polygons: Polygons) -> np.ndarray | None:
