@@ -52,17 +52,23 @@ def containing_tets(points: np.ndarray, vertices: np.ndarray, tets: np.ndarray) 
     tree = cKDTree(centres)
     number = np.full(len(points), -1, np.int64)
     for some in _chunks(len(points)):
-        x = points[some]
-        near = tree.query_ball_point(x, radii.max() * (1 + 1e-9))
-        rows = np.repeat(np.arange(len(x)), [len(found) for found in near])
-        which = np.concatenate([np.array(found, np.int64) for found in near])
-        local = np.einsum("kij,kj->ki", inverse[which], x[rows] - corners[which, 0])
-        depth = np.minimum(local.min(axis=1), 1 - local.sum(axis=1))
-        kept = depth >= INSIDE
-        rows, which, depth = rows[kept], which[kept], depth[kept]
-        order = np.lexsort((which, -depth, rows))
-        order = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]
-        number[some][rows[order]] = which[order]
+        x, own = points[some], number[some]
+        _, few = tree.query(x, k=min(2 * FIRST, len(tets)))
+        few = few.reshape(len(x), -1)
+        for left in range(2):  # most are in one of the nearest; the others are looked for in all that may have them
+            rows, which = np.repeat(np.arange(len(x)), few.shape[1]), few.ravel().astype(np.int64)
+            if left:
+                missing = np.flatnonzero(own < 0)
+                near = tree.query_ball_point(x[missing], radii.max() * (1 + 1e-9))
+                rows = np.repeat(missing, [len(found) for found in near])
+                which = np.array([one for found in near for one in found], np.int64)
+            local = np.einsum("kij,kj->ki", inverse[which], x[rows] - corners[which, 0])
+            depth = np.minimum(local.min(axis=1, initial=np.inf), 1 - local.sum(axis=1))
+            kept = depth >= INSIDE
+            rows, which, depth = rows[kept], which[kept], depth[kept]
+            order = np.lexsort((which, -depth, rows))
+            order = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]
+            own[rows[order]] = which[order]
     return number
 
 
