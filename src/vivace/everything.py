@@ -13,6 +13,7 @@ from .errors import (
     UnknownNameError,
     VivaceError,
 )
+from .mesh import embed
 from .model import (
     FABRICS,
     MATERIALS,
@@ -33,6 +34,7 @@ from .model import (
     stable_neo_hookean,
     stvk,
 )
+from .pictures.inline import film
 from .rigid.bodies import Body
 from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
 from .simulation import Report, RigidReport, RigidSimulation, RigidState, Simulation, State, load
@@ -81,8 +83,10 @@ __all__ = [
     "collisions",
     "constraint",
     "corotated",
+    "embed",
     "export",
     "fabric",
+    "film",
     "fung",
     "hyperelastic",
     "hyperelastic_material",

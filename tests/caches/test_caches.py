@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
 import subprocess
 import sys
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -248,6 +250,30 @@ def test_a_header_that_promises_too_much(tmp_path):
     )
     with pytest.raises(vv.FileError, match="promises"):
         caches.read(tmp_path / "a.pc2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if "usd" not in name and "abc" not in name])
+def test_memory_does_not_grow_with_frames(tmp_path, name):
+    """From the 50th frame to the 200th less is kept than two of them take; `benchmarks/caches.py` has whole films."""
+    kind_of(name)
+    given = wave(1, 20)
+    tracemalloc.start()
+    try:
+        with Cache(tmp_path / name, given_surface(given), time_step=H) as cache:
+            kept = []
+            for k in range(200):
+                cache.add(given.positions[0] + np.float32(0.001 * k))
+                if k in (50, 199):
+                    gc.collect()
+                    kept.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert kept[1] - kept[0] < 2 * given.positions[0].nbytes
+
+
+def given_surface(given):
+    return SimpleNamespace(triangles=given.triangles, at=lambda q: q, uvs=given.uvs)
 
 
 def test_nothing_added_is_no_file(tmp_path):

@@ -172,6 +172,7 @@ def test_scene_files_split_and_sew_what_they_load(coat_file, tmp_path):
 
 def test_other_parameters_are_for_named_scenes(coat_file):
     with pytest.raises(
-        InputError, match=r"named scenes only; .* \(a mesh file takes repair, sew, split, tetrahedralise\)"
+        InputError,
+        match=r"named scenes only; .* \(a mesh file takes repair, sew, split, surface, tet.*, unit, up, weld\)",
     ):
         load_scene(coat_file, resolution=3)

@@ -169,7 +169,7 @@ def test_mesh_file_alone(tmp_path, suffix):
         ('[mesh]\ngenerator = "cloth"\nnx = 1', r"nx must be 2 or more, not 1"),
         (
             '[mesh]\nfile = "a.obj"\nsize = 2',
-            r"\[mesh\] has an unknown entry 'size'; known: repair, rotate, scale, sew, split, tet",
+            r"\[mesh\] has an unknown entry 'size'; known: repair, rotate, scale, sew, split, surface, tet",
         ),
         (
             '[mesh]\ngenerator = "cube"\n[material]\ndensity = 3',

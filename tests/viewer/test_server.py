@@ -278,7 +278,7 @@ def test_the_scene_can_be_saved(viewer, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["npz", "gif"])
+@pytest.mark.parametrize("form", ["npz", "gif", "glb", "obj"])
 def test_a_recording_can_be_saved(viewer, tmp_path, form):
     import numpy as np
 
@@ -307,7 +307,8 @@ def test_a_recording_can_be_saved(viewer, tmp_path, form):
         assert recording["positions"].shape == (viewer.session.recording.frames, 144, 3)
         assert json.loads(str(recording["settings"]))["scene"] == "tablecloth"
     else:
-        assert body[:4] == b"GIF8"
+        assert body[:4] == {"gif": b"GIF8", "glb": b"glTF", "obj": b"PK\3\4"}[form]
+        assert path.suffix == {"obj": ".zip"}.get(form, f".{form}")
 
 
 @pytest.mark.slow

@@ -314,3 +314,17 @@ def test_the_gate_is_that_of_the_other_socket(viewer, query, host, origin):
         assert caught.value.response.status_code == 403
 
     asyncio.run(knock())
+
+
+@pytest.mark.slow
+def test_names_and_uvs_of_a_file_come_through_the_process(tmp_path):
+    from vivace.viewer.mesh_process import read_in_process
+
+    (tmp_path / "a.obj").write_text(
+        "o Flag\ng hem\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3 4/4\n"
+    )
+    mesh = read_in_process(tmp_path / "a.obj", "mine")
+    assert mesh.name == "mine"
+    assert mesh.groups["hem"].tolist() == [0, 1, 2, 3]
+    assert mesh.surface.polygons.counts.tolist() == [4]
+    assert mesh.surface.uvs.tolist() == [[0, 0], [1, 0], [1, 1], [0, 1]]

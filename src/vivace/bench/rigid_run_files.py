@@ -19,7 +19,7 @@ from .run import Progress
 
 
 def write_rigid_run(
-    run: RigidRun, target: Path, *, unit: str = "m", up: str = "y", progress: Progress | None = None
+    run: RigidRun, target: Path, *, unit: str | None = None, up: str | None = None, progress: Progress | None = None
 ) -> tuple[list[Path], list[str]]:
     """Write what the suffix of `target` asks for, from a recorded run; an animation gets pictures too.
 

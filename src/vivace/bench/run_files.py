@@ -21,7 +21,7 @@ RUN_SUFFIXES = (".mp4", ".gif", ".png", *CACHES)
 
 
 def write_run(
-    run: Run, target: Path, *, unit: str = "m", up: str = "y", progress: Progress | None = None
+    run: Run, target: Path, *, unit: str | None = None, up: str | None = None, progress: Progress | None = None
 ) -> tuple[list[Path], list[str]]:
     """Write what the suffix of `target` asks for, from a run with recorded positions; an animation gets a picture too.
 
@@ -57,7 +57,9 @@ def write_run(
     return written, sorted(note for note in notes if ";" in note)
 
 
-def _write_cache(run: Run, target: Path, unit: str, up: str, progress: Progress | None) -> tuple[list[Path], list[str]]:
+def _write_cache(
+    run: Run, target: Path, unit: str | None, up: str | None, progress: Progress | None
+) -> tuple[list[Path], list[str]]:
     """The start and every frame, up to one that is not finite."""
     notes, total = [], len(run.positions) + 1
     mesh, h = run.sim.model.mesh, run.sim.time_step

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..mesh.polygons import ranges
 from .base import About, CacheFormat, Content, cache_format, check_promise, damaged
+from .names import face_sets
 from .polygons import fans
 from .told import apply_told, told
 
@@ -36,15 +38,22 @@ class Alembic(CacheFormat):
         sampling = AbcCoreAbstract.TimeSampling(about.time_step, time)
         number = self._archive.addTimeSampling(sampling)
         self._mesh = AbcGeom.OPolyMesh(self._archive.getTop(), about.name.replace("/", "_"), number)
-        corners = np.ascontiguousarray(about.triangles[:, ::-1].ravel())  # clockwise from outside, by convention
+        faces = about.faces
+        order = ranges(faces.starts, faces.counts)  # clockwise from outside, by convention
+        order = np.repeat(2 * faces.starts + faces.counts - 1, faces.counts) - order
         parts = [
             imath.V3fArrayFromBuffer(positions),
-            imath.IntArrayFromBuffer(corners),
-            imath.IntArrayFromBuffer(np.full(len(about.triangles), 3, np.int32)),
+            imath.IntArrayFromBuffer(np.ascontiguousarray(faces.corners[order])),
+            imath.IntArrayFromBuffer(np.array(faces.counts)),
         ]
-        if about.uvs is not None:
-            values = imath.V2fArrayFromBuffer(np.ascontiguousarray(about.uvs))
-            parts.append(AbcGeom.OV2fGeomParamSample(values, AbcGeom.GeometryScope.kVertexScope))
+        scopes, uvs = AbcGeom.GeometryScope, about.uvs
+        if faces.uvs is not None or uvs is not None:
+            scope = scopes.kVertexScope if faces.uvs is None else scopes.kFacevaryingScope
+            values = imath.V2fArrayFromBuffer(np.ascontiguousarray(uvs if faces.uvs is None else faces.uvs[order]))
+            parts.append(AbcGeom.OV2fGeomParamSample(values, scope))
+        for found in face_sets(about.polygons):
+            sample = AbcGeom.OFaceSetSchemaSample(imath.IntArrayFromBuffer(np.array(found.faces)))
+            self._mesh.getSchema().createFaceSet(found.name.replace("/", "_")).getSchema().set(sample)
         return AbcGeom.OPolyMeshSchemaSample(*parts)
 
     def write(self, positions: np.ndarray, time: float) -> None:

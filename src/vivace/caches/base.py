@@ -16,14 +16,16 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..errors import FileError, MissingExtraError
 from ..files import provenance
+from ..mesh import Polygons
 from ..registry import Registry
 
 MOST_BYTES = 1 << 30  # of positions that any file may hold
@@ -43,6 +45,7 @@ class About:
         unit: of the numbers in the file, such as "cm".
         up: the axis that points up in the file.
         settings: what made it; goes into the file.
+        polygons: the faces that `triangles` are cut from, with UVs of corners and names; None: there are only these.
     """
 
     vertices: int
@@ -53,6 +56,24 @@ class About:
     unit: str = "m"
     up: str = "y"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    polygons: Polygons | None = None
+
+    @cached_property
+    def faces(self) -> Polygons:
+        """Polygons; where there are only triangles, these."""
+        return Polygons.of(self.triangles) if self.polygons is None else self.polygons
+
+    @cached_property
+    def parted(self) -> Parted:
+        """As formats have it in which a vertex has one pair of UVs: those with several are there several times."""
+        faces = self.faces
+        if faces.uvs is None:
+            return Parted(None, self.triangles, self.uvs)
+        pairs, number = np.unique(
+            np.column_stack([faces.corners, faces.uvs.view(np.uint32)]), axis=0, return_inverse=True
+        )
+        uvs = np.ascontiguousarray(pairs[:, 1:].astype(np.uint32)).view(np.float32)
+        return Parted(pairs[:, 0], number.ravel()[faces.cuts].astype(np.int32), uvs)
 
     @property
     def identifier(self) -> str:
@@ -64,6 +85,24 @@ class About:
         """What made the file, and what its numbers mean, as one line of JSON."""
         own = {"name": self.name, "time_step": self.time_step, "unit": self.unit, "up": self.up}
         return provenance({**own, **more, "settings": self.settings})
+
+
+class Parted(NamedTuple):
+    """Vertices with one pair of UVs each.
+
+    Attributes:
+        source: (k,) the vertex that each is at; None: they are the surface's own.
+        triangles: (m, 3) int32 of them.
+        uvs: (k, 2) float32 or None.
+    """
+
+    source: np.ndarray | None
+    triangles: np.ndarray
+    uvs: np.ndarray | None
+
+    def at(self, positions: np.ndarray) -> np.ndarray:
+        """(k, 3) from those of the surface."""
+        return positions if self.source is None else positions[self.source]
 
 
 @dataclass(eq=False)

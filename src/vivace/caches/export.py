@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,9 @@ import numpy as np
 from ..checks import check_count, shown
 from ..errors import InputError
 from .animation import Animation
+from .progress import Progress, shown_progress
 from .surfaces import Drawn, drawn
 from .writing import Cache
-
-Progress = Callable[[int, int | None], None]
 
 
 def export(
@@ -26,11 +25,11 @@ def export(
     frames: int | None = None,
     time_step: float | None = None,
     surface: Any = None,
-    unit: str = "m",
-    up: str = "y",
+    unit: str | None = None,
+    up: str | None = None,
     name: str | None = None,
     settings: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Path:
     """Write what moves to a file, frame by frame, by the suffix of its name; `vivace.caches.CACHES` has them.
 
@@ -44,16 +43,20 @@ def export(
         frames: how many steps of a simulation, or frames of anything else at most.
         time_step: seconds from one frame to the next, where the source does not say.
         surface: what is written: a mesh; triangles (m, 3); or what has `triangles` and `at(positions)`, perhaps `uvs`
-            and `name`. By default the source's own mesh.
-        unit: of the numbers in the file: "m", "cm", "mm", "in", ...
-        up: the axis that points up in the file, "y" or "z".
+            and `name`, as `vivace.embed` makes it. By default the source's own mesh; where that was read from a file,
+            with the vertices, UVs, polygons and names that it has there.
+        unit: of the numbers in the file: "m", "cm", "mm", "in", ...; by default that of the file that the mesh came
+            from, where it did, else metres.
+        up: the axis that points up in the file, "y" or "z"; by default as there, else y.
         name: of the mesh in the file; by default the surface's.
         settings: what made it; goes into files that have a place for it.
-        progress: called with how many frames are done, and of how many (None: nobody knows).
+        progress: called with how many frames are done, and of how many (None: nobody knows); True: a bar below the cell
+            of a notebook, or a line on a terminal.
 
     Returns:
         The path of the file.
     """
+    tell = shown_progress(progress, "exporting")
     stream, total, step, own = _source(source, frames)
     step = step if time_step is None else time_step
     if step is None:
@@ -69,8 +72,8 @@ def export(
     try:
         for done, frame in enumerate(chain([first], stream), 1):
             cache.add(frame)
-            if progress is not None:
-                progress(done, total)
+            if tell is not None:
+                tell(done, total)
     except KeyboardInterrupt:
         cache.finish()
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,11 +31,10 @@ def content(path: Path) -> Content:
 def _content(path: Path, document: Document) -> Content:
     motion = Motion(document)
     parts = [
-        Part(document, node, primitive)
+        Part(document, node, primitives)
         for node in motion.visible
         if "mesh" in document.nodes[node]
-        for primitive in document.table("meshes")[document.nodes[node]["mesh"]]["primitives"]
-        if primitive.get("mode", 4) == 4
+        for primitives in _by_vertices(document.table("meshes")[document.nodes[node]["mesh"]]["primitives"])
     ]
     if not parts:
         raise damaged(path, "it has no triangles")
@@ -59,15 +59,27 @@ def _content(path: Path, document: Document) -> Content:
     return apply_told(found, extras if isinstance(extras, dict) else {})
 
 
-class Part:
-    """A primitive of a mesh at a node: what its vertices are made of."""
+def _by_vertices(primitives: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Triangles of a mesh, those together that have the same vertices and differ in material only."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for primitive in primitives:
+        if primitive.get("mode", 4) == 4:
+            key = json.dumps([primitive["attributes"], primitive.get("targets", [])], sort_keys=True)
+            found.setdefault(key, []).append(primitive)
+    return list(found.values())
 
-    def __init__(self, document: Document, node: int, primitive: dict[str, Any]):
+
+class Part:
+    """Primitives of a mesh at a node that share their vertices: what these are made of."""
+
+    def __init__(self, document: Document, node: int, primitives: list[dict[str, Any]]):
+        primitive = primitives[0]
         attributes = primitive["attributes"]
         self.node = node
         self.base = document.array(attributes["POSITION"], 3).astype(np.float32)
         self.count = len(self.base)
-        indices = np.arange(self.count) if "indices" not in primitive else document.array(primitive["indices"], 1)
+        given = [document.array(each["indices"], 1) for each in primitives if "indices" in each]
+        indices = np.concatenate(given) if len(given) == len(primitives) else np.arange(self.count)
         if len(indices) % 3 or (len(indices) and not 0 <= indices.min() <= indices.max() < self.count):
             raise ValueError(f"its triangles do not fit its {self.count} vertices")
         self.triangles = indices.reshape(-1, 3).astype(np.int32)
@@ -105,7 +117,8 @@ class Part:
                 moved = self._document.array(accessor, 3)
                 if len(moved) != self.count:
                     raise ValueError(f"target {target} has {len(moved)} vertices of {self.count}")
-                points = points + (moved if weight == 1 else np.float32(weight) * moved)
+                with np.errstate(invalid="ignore", over="ignore"):  # whoever collects frames refuses such numbers
+                    points = points + (moved if weight == 1 else np.float32(weight) * moved)
         if self.joints is None or self.shares is None:
             return placed(points, motion.world(self.node, time))
         bones = np.stack(

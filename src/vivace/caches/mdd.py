@@ -64,5 +64,6 @@ class PointOven(CacheFormat):
                 raise damaged(
                     path, f"it promises {count} frames of {points} vertices, {needed:,} bytes, and has {size:,}"
                 )
-            times = np.frombuffer(file.read(4 * count), ">f4").astype(np.float64)
+            with np.errstate(invalid="ignore"):  # what is no number is refused with the others
+                times = np.frombuffer(file.read(4 * count), ">f4").astype(np.float64)
         return with_mesh(path, Content(count, points, positions_from(path, begin, count, points, ">f4"), times=times))

@@ -58,6 +58,10 @@ class Npz(CacheFormat):
         arrays = {"times": times, "triangles": about.triangles, "settings": np.array(about.provenance()), **self.more}
         if about.uvs is not None:
             arrays["uvs"] = about.uvs
+        if about.polygons is not None:
+            arrays |= {"polygon_counts": about.polygons.counts, "polygon_corners": about.polygons.corners}
+            if about.polygons.uvs is not None:
+                arrays["corner_uvs"] = about.polygons.uvs
         for name, values in arrays.items():
             with self._zip.open(f"{name}.npy", "w") as member:
                 np.lib.format.write_array(member, np.asanyarray(values), allow_pickle=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..mesh.obj import obj_faces
 from .base import About, cache_format, damaged
 from .sequences import Sequenced, SequenceFrame
 from .told import told
@@ -50,18 +51,14 @@ def write_frame(path: Path, positions: np.ndarray, time: float, about: About) ->
 
 def _write(path: Path, positions: np.ndarray, time: float, about: About, rest: bytes) -> None:
     rows = "v %.9g %.9g %.9g\n" * len(positions) % tuple(positions.ravel().tolist())
-    head = f"{MARK}{about.provenance(time=time)}\no {about.identifier}\n"
+    named = "" if about.faces.objects else f"o {about.identifier}\n"
+    head = f"{MARK}{about.provenance(time=time)}\n{named}"
     path.write_bytes(head.encode() + rows.encode() + rest)
 
 
 def _rest(about: About) -> bytes:
     """What follows the vertices: the same in every frame."""
-    corners = (about.triangles + 1).astype(np.int64)
-    if about.uvs is None:
-        return ("f %d %d %d\n" * len(corners) % tuple(corners.ravel().tolist())).encode()
-    uvs = "vt %.9g %.9g\n" * len(about.uvs) % tuple(about.uvs.ravel().tolist())
-    twice = np.repeat(corners.ravel(), 2).tolist()
-    return (uvs + "f %d/%d %d/%d %d/%d\n" * len(corners) % tuple(twice)).encode()
+    return obj_faces(about.faces, about.uvs)
 
 
 def read_frame(path: Path) -> SequenceFrame:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..checks import shown
 from ..errors import InputError
+from ..mesh import Polygons, Surface
 from .animation import checked_triangles, checked_uvs
 
 
@@ -23,6 +24,9 @@ class Drawn:
         n_vertices: how many these are.
         uvs: (k, 2), or None.
         at: where its vertices are, (k, 3), when those that are simulated are at (n, 3).
+        polygons: the faces that the triangles are cut from, with UVs of corners and names; None: there are only these.
+        unit: of the file that it came from.
+        up: the axis that points up there.
     """
 
     name: str
@@ -30,11 +34,17 @@ class Drawn:
     n_vertices: int
     uvs: np.ndarray | None
     at: Callable[[np.ndarray], np.ndarray]
+    polygons: Polygons | None = None
+    unit: str = "m"
+    up: str = "y"
 
 
 def drawn(thing: Any, vertices: int | None = None) -> Drawn:
     """The surface of a mesh; what is one, with `triangles` and `at`; or triangles of so many `vertices`."""
-    thing = getattr(thing, "surface", thing)
+    if isinstance(thing, Drawn):
+        return thing
+    shown_as = getattr(thing, "surface", None)
+    thing = thing if shown_as is None else shown_as
     if hasattr(thing, "triangles") and callable(getattr(thing, "at", None)):
         return _following(thing)
     if hasattr(thing, "triangles") and hasattr(thing, "vertices"):
@@ -50,8 +60,11 @@ def _following(thing: Any) -> Drawn:
     n = getattr(thing, "n_vertices", None)
     if n is None:
         n = len(uvs) if uvs is not None else int(triangles.max(initial=-1)) + 1
-    name = getattr(thing, "name", "mesh")
-    return Drawn(name, checked_triangles(triangles, n), n, checked_uvs(uvs, n), thing.at)
+    own = Drawn(getattr(thing, "name", "mesh"), checked_triangles(triangles, n), n, checked_uvs(uvs, n), thing.at)
+    if not isinstance(thing, Surface):
+        return own
+    polygons = None if thing.polygons.plain else thing.polygons
+    return replace(own, polygons=polygons, unit=thing.unit, up=thing.up)
 
 
 def _of_mesh(mesh: Any) -> Drawn:

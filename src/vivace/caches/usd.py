@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from .base import About, CacheFormat, Content, cache_format
+from .names import face_sets
 from .units import metres
 
 EVERY = 64  # frames that are kept until they are written
+LOOKS = "Looks"  # where materials are
 
 
 @cache_format(".usd", ".usdc")
@@ -38,13 +40,14 @@ class Usd(CacheFormat):
         self._stage.SetDefaultPrim(mesh.GetPrim())
         mesh.GetPrim().SetDisplayName(about.name)
         mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
-        mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(about.triangles), 3, np.int32)))
-        mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(np.ascontiguousarray(about.triangles.ravel())))
-        if about.uvs is not None:
-            coordinates = UsdGeom.PrimvarsAPI(mesh).CreatePrimvar(
-                "st", Sdf.ValueTypeNames.TexCoord2fArray, UsdGeom.Tokens.vertex
-            )
-            coordinates.Set(Vt.Vec2fArray.FromNumpy(np.ascontiguousarray(about.uvs)))
+        faces = about.faces
+        mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.array(faces.counts)))
+        mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(np.array(faces.corners)))
+        uvs, place = (about.uvs, "vertex") if faces.uvs is None else (faces.uvs, "faceVarying")
+        if uvs is not None:
+            coordinates = UsdGeom.PrimvarsAPI(mesh).CreatePrimvar("st", Sdf.ValueTypeNames.TexCoord2fArray, place)
+            coordinates.Set(Vt.Vec2fArray.FromNumpy(np.array(uvs)))
+        _name_faces(self._stage, mesh, about)
         self._points, self._extent = mesh.CreatePointsAttr(), mesh.CreateExtentAttr()
 
     def write(self, positions: np.ndarray, time: float) -> None:
@@ -75,6 +78,21 @@ class Usd(CacheFormat):
         from .usd_reading import content
 
         return content(path)
+
+
+def _name_faces(stage: Any, mesh: Any, about: About) -> None:
+    """Objects, groups and materials as subsets of faces; a material is bound to its own."""
+    from pxr import UsdGeom, UsdShade, Vt
+
+    for found in face_sets(about.polygons):
+        family = "materialBind" if found.kind == "materials" else found.kind
+        indices = Vt.IntArray.FromNumpy(np.array(found.faces))
+        subset = UsdGeom.Subset.CreateGeomSubset(mesh, found.identifier, UsdGeom.Tokens.face, indices, family)
+        subset.GetPrim().SetDisplayName(found.name)
+        if found.kind == "materials":
+            material = UsdShade.Material.Define(stage, f"{mesh.GetPath()}/{LOOKS}/{found.identifier}")
+            material.GetPrim().SetDisplayName(found.name)
+            UsdShade.MaterialBindingAPI.Apply(subset.GetPrim()).Bind(material)
 
 
 def frame_code(time: float, about: About) -> float:

@@ -10,7 +10,9 @@ from typing import IO
 import numpy as np
 
 from .base import About, CacheFormat, Content, cache_format
+from .names import face_sets
 from .units import metres
+from .usd import LOOKS
 
 
 @cache_format(".usda")
@@ -50,16 +52,19 @@ class UsdText(CacheFormat):
             )
             _append(self._extents, file)
             file.write("    }\n")
-            counts = ", ".join(["3"] * len(about.triangles))
-            corners = ", ".join(map(str, about.triangles.ravel().tolist()))
-            file.write(f"    int[] faceVertexCounts = [{counts}]\n    int[] faceVertexIndices = [{corners}]\n")
+            faces = about.faces
+            file.write(f"    int[] faceVertexCounts = {_numbers(faces.counts)}\n")
+            file.write(f"    int[] faceVertexIndices = {_numbers(faces.corners)}\n")
             file.write("    point3f[] points.timeSamples = {\n")
             _append(self._points, file)
             file.write("    }\n")
-            if about.uvs is not None:
-                file.write(f"    texCoord2f[] primvars:st = {_vectors(about.uvs)} (\n")
-                file.write('        interpolation = "vertex"\n    )\n')
-            file.write('    uniform token subdivisionScheme = "none"\n}\n')
+            uvs, place = (about.uvs, "vertex") if faces.uvs is None else (faces.uvs, "faceVarying")
+            if uvs is not None:
+                file.write(f"    texCoord2f[] primvars:st = {_vectors(uvs)} (\n")
+                file.write(f'        interpolation = "{place}"\n    )\n')
+            file.write('    uniform token subdivisionScheme = "none"\n')
+            _name_faces(file, about)
+            file.write("}\n")
 
     def close(self) -> None:
         """Close the parts."""
@@ -74,6 +79,30 @@ class UsdText(CacheFormat):
         return content(path)
 
 
+def _name_faces(file: IO[str], about: About) -> None:
+    """Objects, groups and materials as subsets of faces; a material is bound to its own."""
+    sets = face_sets(about.polygons)
+    looks = [found for found in sets if found.kind == "materials"]
+    for found in sets:
+        material = found.kind == "materials"
+        bound = '    prepend apiSchemas = ["MaterialBindingAPI"]\n    ' if material else "    "
+        file.write(f"\n    def GeomSubset {_quoted(found.identifier)} (\n    {bound}")
+        file.write(f"    displayName = {_quoted(found.name)}\n    )\n    {{\n")
+        file.write('        uniform token elementType = "face"\n')
+        family = "materialBind" if material else found.kind
+        file.write(f"        uniform token familyName = {_quoted(family)}\n")
+        file.write(f"        int[] indices = {_numbers(found.faces)}\n")
+        if material:
+            file.write(f"        rel material:binding = </{about.identifier}/{LOOKS}/{found.identifier}>\n")
+        file.write("    }\n")
+    if looks:
+        file.write(f'\n    def "{LOOKS}"\n    {{\n')
+        for found in looks:
+            file.write(f"        def Material {_quoted(found.identifier)} (\n")
+            file.write(f"            displayName = {_quoted(found.name)}\n        )\n        {{\n        }}\n")
+        file.write("    }\n")
+
+
 def _append(part: IO[str], file: IO[str]) -> None:
     part.seek(0)
     shutil.copyfileobj(part, file, 1 << 20)
@@ -82,6 +111,10 @@ def _append(part: IO[str], file: IO[str]) -> None:
 def _vectors(rows: np.ndarray) -> str:
     one = f"({', '.join(['%.9g'] * rows.shape[1])}), "
     return f"[{(one * len(rows) % tuple(rows.ravel().tolist()))[:-2]}]"
+
+
+def _numbers(values: np.ndarray) -> str:
+    return f"[{', '.join(map(str, values.tolist()))}]"
 
 
 def _quoted(text: str) -> str:

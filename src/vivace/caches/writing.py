@@ -36,8 +36,8 @@ class Cache:
         *,
         time_step: float,
         start: float = 0.0,
-        unit: str = "m",
-        up: str = "y",
+        unit: str | None = None,
+        up: str | None = None,
         name: str | None = None,
         settings: dict[str, Any] | None = None,
     ):
@@ -49,14 +49,17 @@ class Cache:
                 and `name`, such as a fine surface that a coarse mesh carries.
             time_step: seconds from one frame to the next.
             start: seconds at the first one.
-            unit: of the numbers in the file: "m", "cm", "mm", "in", ...
-            up: the axis that points up in the file: "y", or "z".
+            unit: of the numbers in the file: "m", "cm", "mm", "in", ...; None: of the file that the surface came from,
+                where it did, else "m".
+            up: the axis that points up in the file: "y", or "z"; None: as there, else "y".
             name: of the mesh in the file; by default the surface's.
             settings: what made it; goes into files that have a place for it.
         """
         self.path = as_path(path)
         self.kind = check_cache(self.path, unit, up)
         self.surface: Drawn = drawn(surface)
+        unit = unit or ("m" if self.kind.metric else self.surface.unit)
+        up = up or ("y" if self.kind.metric else self.surface.up)
         self.written = 0
         self._start = start
         self._scale, self._turn = 1 / metres(unit), axes(up)
@@ -74,6 +77,7 @@ class Cache:
             unit,
             up,
             dict(settings or {}),
+            self.surface.polygons,
         )
         self._place = Numbered.of(self.path).folder if self.kind.sequence else self.path
         self._stack = ExitStack()
@@ -159,8 +163,9 @@ class Cache:
             self.close()
 
 
-def check_cache(path: Path, unit: str = "m", up: str = "y") -> type[CacheFormat]:
+def check_cache(path: Path, unit: str | None = None, up: str | None = None) -> type[CacheFormat]:
     """The format that a path asks for: known, installed, in a unit that it can have, and nothing in its way."""
+    unit, up = unit or "m", up or "y"
     suffix = path.suffix.lower()
     if suffix not in CACHES:
         raise UnknownNameError(f"format of caches, of {path}:", suffix, CACHES)

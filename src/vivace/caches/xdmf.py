@@ -43,9 +43,11 @@ class Xdmf(CacheFormat):
 
         self._data = h5py.File(self.path.with_suffix(".h5"), "w")
         self._data.attrs["vivace"] = about.provenance()
-        self._data["triangles"] = about.triangles
-        if about.uvs is not None:  # vectors have three components
-            self._data["uvs"] = np.column_stack([about.uvs, np.zeros(len(about.uvs), np.float32)])
+        self._shown = shown = about.parted
+        self._count = about.vertices if shown.source is None else len(shown.source)
+        self._data["triangles"] = shown.triangles
+        if shown.uvs is not None:  # vectors have three components
+            self._data["uvs"] = np.column_stack([shown.uvs, np.zeros(len(shown.uvs), np.float32)])
         self._positions = self._data.create_group("positions")
         self._text = self.path.open("w", encoding="utf-8")
         self._text.write('<?xml version="1.0" encoding="utf-8"?>\n<Xdmf Version="3.0">\n <Domain>\n')
@@ -54,11 +56,11 @@ class Xdmf(CacheFormat):
 
     def write(self, positions: np.ndarray, time: float) -> None:
         """A set of positions, and where it is."""
-        about, where = self.about, {"n": self.about.vertices, "h5": escape(self.path.with_suffix(".h5").name)}
+        about, where = self.about, {"n": self._count, "h5": escape(self.path.with_suffix(".h5").name)}
         frame = f"{self.written:06d}"
-        data = self._positions.create_dataset(frame, data=positions)
+        data = self._positions.create_dataset(frame, data=self._shown.at(positions))
         data.attrs["time"] = time
-        uvs = "" if about.uvs is None else UVS.format(**where)
+        uvs = "" if self._shown.uvs is None else UVS.format(**where)
         text = GRID.format(name=quoteattr(about.name), time=time, m=len(about.triangles), frame=frame, uvs=uvs, **where)
         self._text.write(text)
 

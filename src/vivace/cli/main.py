@@ -129,8 +129,11 @@ def parser(only: str = "") -> argparse.ArgumentParser:
         "positions of all frames, with the poses of rigid bodies (.npz), or a cache that other programs play (.usdc, "
         ".usda, .glb, .abc, .pc2, .mdd, .xdmf, FOLDER/####.obj or .ply; docs/caches.md)",
     )
-    sub.add_argument("--unit", default="m", help="of the numbers in a cache: m, cm, mm, in, ... (default m)")
-    sub.add_argument("--up", default="y", help="the axis that points up in a cache: y or z (default y)")
+    sub.add_argument(
+        "--unit",
+        help="of the numbers in a cache: m, cm, mm, in, ... (default: of the mesh file, --set unit=cm, else m)",
+    )
+    sub.add_argument("--up", help="the axis that points up in a cache: y or z (default: in the mesh file, else y)")
     sub.add_argument("--film", metavar="FILE", help="write an animation (.mp4, .gif), beside what --out asks for")
     sub.add_argument("--picture", metavar="FILE", help="write a picture of the last frame (.png), beside the others")
     sub.add_argument(

@@ -3,6 +3,7 @@
 from .body import ball, body
 from .cutting import Cut, cut, part
 from .dragon import dragon
+from .embedding import Embedding, embed
 from .files import load, save
 from .filling import tetrahedralise
 from .generate import bar, cloth, cube, noodle, torus
@@ -10,7 +11,9 @@ from .helix import double_helix
 from .join import join
 from .measure import tet_quality
 from .mesh import Mesh
+from .polygons import Polygons
 from .rabbit import rabbit
+from .surface import Surface
 from .topology import (
     adjacency,
     boundary_of_tets,
@@ -22,7 +25,10 @@ from .topology import (
 
 __all__ = [
     "Cut",
+    "Embedding",
     "Mesh",
+    "Polygons",
+    "Surface",
     "adjacency",
     "ball",
     "bar",
@@ -34,6 +40,7 @@ __all__ = [
     "cut",
     "double_helix",
     "dragon",
+    "embed",
     "hinges_of",
     "join",
     "load",

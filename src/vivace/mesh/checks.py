@@ -10,6 +10,7 @@ import numpy as np
 from ..checks import LARGEST, check_within, real_array, shown, whole_array
 from ..errors import InputError
 from . import measure, topology
+from .surface import Surface
 
 # An element is flat when its area or volume is below this share of its longest edge squared or cubed. Rounding alone
 # leaves about 1e-16; the worst slivers of real meshes are about 1e-6.
@@ -146,3 +147,12 @@ def checked_groups(groups: Any, n: int) -> dict[str, np.ndarray]:
     if not isinstance(groups, Mapping | None):
         raise InputError(f"groups must be a mapping from names to vertex numbers, not {shown(groups)}")
     return {str(name): checked_indices(members, n, f"group {name!r}") for name, members in (groups or {}).items()}
+
+
+def checked_surface(surface: Any, n: int) -> Surface:
+    """Return what is shown of a mesh of n vertices, if it follows no others."""
+    if not isinstance(surface, Surface):
+        raise InputError(f"what is shown of a mesh is a Surface (vivace.embed makes one), not {shown(surface)}")
+    if surface.carrier.needs > n:
+        raise InputError(f"the surface follows vertex {surface.carrier.needs - 1}, and the mesh has {n}")
+    return surface

@@ -125,7 +125,7 @@ def _made(mesh: Mesh, elements: np.ndarray, copied: np.ndarray, parted: np.ndarr
         triangles = topology.boundary_of_tets(elements)
         made = Mesh(vertices, triangles, elements, mesh.name, groups, repairs=mesh.repairs)
     elif len(mesh.triangles):
-        made = replace(mesh, vertices=vertices, triangles=elements, groups=groups)
+        made = replace(mesh, vertices=vertices, triangles=elements, groups=groups, surface=None)
     else:
         made = replace(mesh, vertices=vertices, lines=elements, groups=groups)
     return Cut(made, parents, parted)

@@ -76,7 +76,8 @@ def tetrahedralise(
     inverted = measure.tet_volumes(nodes, tets) < 0
     tets[inverted] = tets[inverted][:, [0, 1, 3, 2]]
     kept = len(nodes) >= mesh.n_vertices and np.array_equal(nodes[: mesh.n_vertices], mesh.vertices)
-    return Mesh.from_tets(nodes, tets, name=mesh.name, groups=mesh.groups if kept else None, repair=True)
+    groups, surface = (mesh.groups, mesh.surface) if kept else (None, None)
+    return Mesh.from_tets(nodes, tets, name=mesh.name, groups=groups, repair=True, surface=surface)
 
 
 def _run(mesh: Mesh, options: dict[str, float], seconds: float | None = None) -> tuple[np.ndarray, np.ndarray]:

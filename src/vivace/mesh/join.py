@@ -9,6 +9,9 @@ import numpy as np
 from ..checks import NUMBERED, as_list, many, shown
 from ..errors import InputError
 from .mesh import Mesh
+from .polygons import Polygons
+from .surface import Numbered, Surface
+from .surface import joined as joined_surfaces
 
 _KINDS = (("tets", "tetrahedra"), ("triangles", "triangles"), ("lines", "edges alone"))
 
@@ -50,11 +53,25 @@ def join(meshes: Iterable[Mesh], *, name: str = "bodies") -> Mesh:
         groups,
         _shifted([part.lines for part in parts], offsets),
         tuple(f"{k}: {repair}" for k, part in enumerate(parts) for repair in part.repairs),
+        _surface(parts, offsets[1:], name),
     )
     # Both are sorted by vertex number, and later parts have higher numbers: one after the other they stay sorted.
     joined.__dict__["edges"] = _shifted(_each_once(parts, lambda part: part.edges), offsets)
     joined.__dict__["hinges"] = _shifted(_each_once(parts, lambda part: part.hinges), offsets)
     return joined
+
+
+def _surface(parts: list[Mesh], ends: np.ndarray, name: str) -> Surface | None:
+    """What is shown of the parts; None: their own triangles."""
+    if all(part.surface is None for part in parts):
+        return None
+    return joined_surfaces([part.surface or _own(part) for part in parts], ends, name)
+
+
+def _own(part: Mesh) -> Surface:
+    used, numbers = np.unique(part.triangles, return_inverse=True)
+    polygons = Polygons.of(numbers.reshape(-1, 3))
+    return Surface(Numbered(used), polygons, name=part.name)
 
 
 def _kind(mesh: Mesh) -> str:

@@ -68,3 +68,15 @@ def tet_quality(vertices: np.ndarray, tets: np.ndarray) -> np.ndarray:
         12.0 * np.cbrt(3.0 * tet_volumes(vertices, tets)) ** 2 / squares * np.sign(tet_volumes(vertices, tets))
     )
     return quality
+
+
+def nearest_among(points: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """For every point (n, 3) the number that it has among those `kept` (k,), or that of the nearest of them."""
+    from scipy.spatial import cKDTree
+
+    number = np.empty(len(points), np.int64)
+    gone = np.ones(len(points), bool)
+    gone[kept] = False
+    number[kept] = np.arange(len(kept))
+    number[gone] = cKDTree(points[kept]).query(points[gone])[1]
+    return number

@@ -14,6 +14,7 @@ from ..checks import as_list, as_numbers, check_flag, shown, whole_array
 from ..errors import InputError, UnknownNameError
 from ..storage import storable
 from . import checks, measure, splitting, topology
+from .surface import Surface
 
 _TOPOLOGY = ("edges", "hinges")  # cached properties that moving the vertices does not change
 
@@ -39,6 +40,8 @@ class Mesh:
         name: what to call the mesh in messages and plots.
         groups: named vertex sets, such as "corners" or "left": sorted int32 vertex numbers.
         repairs: what `repair=True`, `split=True` or reading from a file changed, in words.
+        surface: what is shown of it and written to files, where that is not its own triangles: as the file that it was
+            read from has it, or a finer one that it carries (`vivace.embed`).
     """
 
     vertices: np.ndarray
@@ -48,6 +51,7 @@ class Mesh:
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
     lines: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int32))
     repairs: tuple[str, ...] = ()
+    surface: Surface | None = None
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -61,6 +65,8 @@ class Mesh:
         groups = {name: _frozen(members) for name, members in checks.checked_groups(self.groups, n).items()}
         set_(self, "groups", MappingProxyType(groups))
         set_(self, "repairs", tuple(as_list("repairs", self.repairs)))
+        if self.surface is not None:
+            checks.checked_surface(self.surface, n)
 
     @classmethod
     def from_triangles(
@@ -72,6 +78,7 @@ class Mesh:
         groups: Mapping[str, Any] | None = None,
         repair: bool = False,
         split: bool = False,
+        surface: Surface | None = None,
     ) -> Mesh:
         """Check and build a surface.
 
@@ -82,6 +89,7 @@ class Mesh:
             groups: names of sets of vertices, and their numbers.
             repair: remove what cannot be used, see below.
             split: part sheets that meet at one edge, see below.
+            surface: what is to be shown of it; it follows `vertices`.
 
         With `repair`, triangles without area, duplicate triangles and vertices in no triangle are removed, and
         `repairs` says so; otherwise each is an InputError. So is an edge of more than two triangles, unless `split`
@@ -116,8 +124,12 @@ class Mesh:
             )
         if len(tangled):
             vertices, triangles, groups = _parted(vertices, triangles, groups, tangled, repairs)
+        before, used = vertices, np.unique(triangles)
         vertices, triangles, groups = checks.without_unused(vertices, triangles, groups, repair, repairs)
-        return cls(vertices, triangles, np.zeros((0, 4), np.int32), name, groups, repairs=tuple(repairs))
+        if surface is not None and len(before) > len(vertices):
+            surface = surface.renumbered(measure.nearest_among(before, used))
+        none = np.zeros((0, 4), np.int32)
+        return cls(vertices, triangles, none, name, groups, repairs=tuple(repairs), surface=surface)
 
     @classmethod
     def from_tets(
@@ -128,6 +140,7 @@ class Mesh:
         name: str = "body",
         groups: Mapping[str, Any] | None = None,
         repair: bool = False,
+        surface: Surface | None = None,
     ) -> Mesh:
         """Check and build a tetrahedral body; its triangles are its boundary, facing out.
 
@@ -137,6 +150,7 @@ class Mesh:
             name: what to call the mesh in messages and plots.
             groups: names of sets of vertices, and their numbers.
             repair: turn or remove what cannot be used, see below.
+            surface: what is to be shown of it; it follows `vertices`.
 
         With `repair`, tetrahedra that are inside out are turned, and duplicates and vertices in no tetrahedron are
         removed, and `repairs` says so; otherwise each is an InputError. A flat tetrahedron is always one.
@@ -170,8 +184,12 @@ class Mesh:
                 f"{len(tangled)} faces have more than two tetrahedra (first: face {tangled[0].tolist()}): "
                 "the body overlaps itself; remesh it"
             )
+        before, used = vertices, np.unique(tets)
         vertices, tets, groups = checks.without_unused(vertices, tets, groups, repair, repairs)
-        return cls(vertices, topology.boundary_of_tets(tets), tets, name, groups, repairs=tuple(repairs))
+        if surface is not None and len(before) > len(vertices):
+            surface = surface.renumbered(measure.nearest_among(before, used))
+        boundary = topology.boundary_of_tets(tets)
+        return cls(vertices, boundary, tets, name, groups, repairs=tuple(repairs), surface=surface)
 
     @classmethod
     def from_edges(
@@ -257,10 +275,20 @@ class Mesh:
         if rotate is not None:
             moved = moved @ as_rotation(rotate).T
         moved = moved + as_numbers("translate", translate, (3,))
-        copy = replace(self, vertices=moved)
+        copy = replace(self, vertices=moved, surface=self.surface and self.surface.scaled(scale))
         for attribute in _TOPOLOGY:
             if attribute in self.__dict__:
                 copy.__dict__[attribute] = self.__dict__[attribute]
+        return copy
+
+    def showing(self, surface: Surface | None) -> Mesh:
+        """Return a copy that is shown, and written to files, as another surface.
+
+        Args:
+            surface: one that follows this mesh, as `vivace.embed` makes it; None: its own triangles.
+        """
+        copy = replace(self, surface=surface)
+        copy.__dict__.update({key: self.__dict__[key] for key in _TOPOLOGY if key in self.__dict__})
         return copy
 
     def select(self, where: str | Callable[[np.ndarray], Any] | Any) -> np.ndarray:
@@ -281,7 +309,7 @@ class Mesh:
     def __reduce__(self) -> tuple[Any, ...]:
         # The read-only view around the groups cannot be pickled; the mesh is built again from a plain dict.
         arrays = self.vertices, self.triangles, self.tets
-        return Mesh, (*arrays, self.name, dict(self.groups), self.lines, self.repairs)
+        return Mesh, (*arrays, self.name, dict(self.groups), self.lines, self.repairs, self.surface)
 
     def __repr__(self) -> str:
         parts = ((self.tets, "tets"), (self.triangles, "triangles"), (self.lines, "edges"))

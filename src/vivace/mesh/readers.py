@@ -1,86 +1,77 @@
-"""One reader per family of file formats: path in, plain arrays out. `files.load` checks and builds the mesh."""
+"""One reader per family of file formats: path in, plain arrays out. `files.load` checks and builds the mesh.
+
+OBJ is in `obj`, PLY in `ply`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..errors import FileError, InputError
+from .obj import read_obj
+from .ply import read_ply
+from .polygons import Polygons
+from .raw import Raw
 from .silenced import quiet
 
 _FLAT_CELLS = {"triangle", "quad", "line", "vertex"}
 
 
-class Raw(NamedTuple):
-    """What a file holds: positions, triangles or tetrahedra (the other empty), and what reading had to change."""
-
-    vertices: np.ndarray
-    triangles: np.ndarray
-    tets: np.ndarray
-    repairs: tuple[str, ...] = ()
-
-
-def _surface(vertices: np.ndarray, triangles: np.ndarray, repairs: tuple[str, ...] = ()) -> Raw:
-    return Raw(vertices, triangles, np.zeros((0, 4), np.int32), repairs)
-
-
-def read_obj(path: Path) -> Raw:
-    """Read a Wavefront OBJ: positions and faces, in the file's order.
-
-    Not by trimesh, which makes a vertex of every pair of position and normal and so cuts a smooth mesh along every
-    edge; and whoever pins vertex 17 of a file means the seventeenth.
-    """
-    vertices: list[list[float]] = []
-    triangles: list[tuple[int, int, int]] = []
-    text = path.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ")
-    for number, line in enumerate(text.splitlines(), 1):
-        kind, *words = line.split() or [""]
-        try:
-            if kind == "v":
-                x, y, z = words[:3]
-                vertices.append([float(x), float(y), float(z)])
-            elif kind == "f":
-                corners = [int(word.partition("/")[0]) for word in words]
-                if len(corners) < 3 or 0 in corners:
-                    raise ValueError("a face needs three corners or more, numbered from 1")
-                # Negative numbers count back from the latest vertex.
-                first, *rest = [c - 1 if c > 0 else len(vertices) + c for c in corners]
-                triangles += [(first, b, c) for b, c in pairwise(rest)]
-        except ValueError as error:
-            raise FileError(f"cannot read {path}, line {number}, {line.strip()[:60]!r}: {error}") from error
-    return _surface(np.array(vertices, float).reshape(-1, 3), np.array(triangles, np.int64).reshape(-1, 3))
-
-
 def read_trimesh(path: Path) -> Raw:
-    """Read PLY, STL, GLB or GLTF; the parts of a scene are put together where the scene places them."""
+    """Read STL, GLB or GLTF; the parts of a scene are put together where the scene places them."""
     import trimesh
 
-    if path.suffix.lower() == ".stl":
-        _require_whole_stl(path)
     suffix = path.suffix.lower()
+    if suffix == ".stl":
+        _require_whole_stl(path)
     with quiet(), path.open("rb") as file:
         # By its path trimesh would also open what a file refers to, wherever that is; only GLTF has a use for it.
         source, kind = (path, None) if suffix == ".gltf" else (file, suffix[1:])
         loaded = trimesh.load(source, file_type=kind, process=False)
-        vertices, triangles, total = [], [], 0
-        for part, placed in _parts(loaded):
-            vertices.append(np.asarray(part.vertices) @ placed[:3, :3].T + placed[:3, 3])
-            triangles.append(np.asarray(part.faces, np.int64) + total)
-            total += len(part.vertices)
-    ply = suffix == ".ply"
-    if ply:
-        _require_whole_ply(path, total, sum(map(len, triangles)))
-    if not triangles:
-        return _surface(np.zeros((0, 3)), np.zeros((0, 3), np.int64))
-    points, faces = np.concatenate(vertices), np.concatenate(triangles)
-    if ply:
-        return _surface(points, faces)
-    # STL has no shared vertices at all; GLB stores one vertex per normal and texture coordinate.
-    return _surface(*merged(points, faces))
+        parts = list(_parts(loaded))
+    vertices, faces, uvs, total, count = [], [], [], 0, 0
+    objects, materials = dict[str, list[np.ndarray]](), dict[str, list[np.ndarray]]()
+    for part, placed, name in parts:
+        # Parts of one mesh may share their vertices, and then each has all of them.
+        used, corners = np.unique(np.asarray(part.faces, np.int64), return_inverse=True)
+        vertices.append(np.asarray(part.vertices, float)[used] @ placed[:3, :3].T + placed[:3, 3])
+        faces.append(corners.reshape(-1, 3) + total)
+        uvs.append(_uvs_of(part, used))
+        own = np.arange(count, count + len(part.faces))
+        total, count = total + len(used), count + len(own)
+        for names, word in ((objects, name), (materials, _material_of(part))):
+            if word:
+                names.setdefault(word, []).append(own)
+    if not faces:
+        return Raw(np.zeros((0, 3)))
+    named = [{word: np.concatenate(own) for word, own in names.items()} for names in (objects, materials)]
+    polygons = Polygons(np.full(count, 3), np.concatenate(faces).ravel(), objects=named[0], materials=named[1])
+    known = [part for part in uvs if part is not None]
+    return Raw(
+        np.concatenate(vertices),
+        polygons,
+        uvs=np.concatenate(known) if len(known) == len(uvs) else None,
+        name=next(iter(objects)) if len(objects) == 1 else None,
+        scattered=True,  # STL has no shared vertices at all; GLB stores one for each normal and texture coordinate
+        shown=suffix != ".stl",
+    )
+
+
+def _uvs_of(part: Any, used: np.ndarray) -> np.ndarray | None:
+    uvs = getattr(part.visual, "uv", None)
+    if uvs is None or np.shape(uvs) != (len(part.vertices), 2) or not np.isfinite(uvs).all():
+        return None
+    own: np.ndarray = np.asarray(uvs, float)[used]
+    return own
+
+
+def _material_of(part: Any) -> str:
+    name = getattr(getattr(part.visual, "material", None), "name", None)
+    return name if isinstance(name, str) else ""
 
 
 def _require_whole_stl(path: Path) -> None:
@@ -94,41 +85,16 @@ def _require_whole_stl(path: Path) -> None:
         raise FileError(f"cannot read {path}: it is truncated, corrupt, or not a .stl file")
 
 
-def _require_whole_ply(path: Path, vertices: int, triangles: int) -> None:
-    """Raise if a PLY gave less than its header promises: trimesh is content with the lines it finds."""
-    header = path.read_bytes()[:100_000].partition(b"end_header")[0].decode("ascii", "replace")
-    promised = {words[1]: int(words[2]) for words in map(str.split, header.splitlines()) if words[:1] == ["element"]}
-    if promised.get("face") and (vertices < promised.get("vertex", 0) or triangles < promised["face"]):
-        raise FileError(
-            f"cannot read {path}: it promises {promised.get('vertex')} vertices and {promised['face']} faces and has "
-            f"{vertices} and {triangles}; it may be truncated"
-        )
-
-
-def _parts(loaded: Any) -> Iterator[tuple[Any, np.ndarray]]:
-    """Yield each triangle mesh of what trimesh loaded, and the 4 x 4 transform that places it."""
+def _parts(loaded: Any) -> Iterator[tuple[Any, np.ndarray, str]]:
+    """Yield each triangle mesh of what trimesh loaded, the 4 x 4 transform that places it, and the node's name."""
     if not hasattr(loaded, "graph"):
         if hasattr(loaded, "faces"):
-            yield loaded, np.eye(4)
+            yield loaded, np.eye(4), ""
         return
     for node in loaded.graph.nodes_geometry:
         transform, name = loaded.graph[node]
         if hasattr(loaded.geometry[name], "faces"):
-            yield loaded.geometry[name], np.asarray(transform)
-
-
-def merged(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Return the mesh with vertices at exactly the same position made one, in order of first use; and a report."""
-    order = np.lexsort(vertices.T)
-    ordered = vertices[order]
-    fresh = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
-    earliest = np.minimum.reduceat(order, np.flatnonzero(fresh))  # the first vertex at each position
-    representative = np.empty(len(vertices), np.int64)
-    representative[order] = earliest[np.cumsum(fresh) - 1]
-    kept = np.sort(earliest)
-    count = len(vertices) - len(kept)
-    report = (f"merged {count} vertices at the same positions as others",) if count else ()
-    return vertices[kept], np.searchsorted(kept, representative)[triangles], report
+            yield loaded.geometry[name], np.asarray(transform), str(node)
 
 
 def read_tetgen(path: Path) -> Raw:
@@ -146,7 +112,7 @@ def read_tetgen(path: Path) -> Raw:
     first = int(nodes[0, 0])
     if not np.array_equal(nodes[:, 0], np.arange(first, first + len(nodes))):
         raise FileError(f"cannot read {node}: its vertices are not numbered in order")
-    return Raw(nodes[:, 1:4], np.zeros((0, 3), np.int64), tets - first)
+    return Raw(nodes[:, 1:4], tets=tets - first)
 
 
 def _tetgen_table(path: Path, columns: int) -> np.ndarray:
@@ -183,19 +149,32 @@ def _meshio(file_format: str) -> Callable[[Path], Raw]:
             raise InputError(
                 f"{path} holds cells of the kind {', '.join(foreign)}; convert them to linear triangles or tetrahedra"
             )
+        groups = _named_sets(mesh)
         if "tetra" in cells:
-            return Raw(points, np.zeros((0, 3), np.int64), np.concatenate(cells["tetra"]).astype(np.int64))
-        flat = [*cells.get("triangle", [])]
-        for quads in cells.get("quad", []):
-            flat += [quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]
-        return _surface(points, np.concatenate(flat).astype(np.int64) if flat else np.zeros((0, 3), np.int64))
+            return Raw(points, tets=np.concatenate(cells["tetra"]).astype(np.int64), groups=groups)
+        flat = [block for kind in ("triangle", "quad") for block in cells.get(kind, [])]
+        if not flat:
+            return Raw(np.zeros((0, 3)))
+        counts = np.concatenate([np.full(len(block), block.shape[1]) for block in flat])
+        corners = np.concatenate([block.ravel() for block in flat]).astype(np.int64)
+        return Raw(points, Polygons(counts, corners), groups=groups)
 
     return read
 
 
+def _named_sets(mesh: Any) -> dict[str, np.ndarray]:
+    """Vertices of the physical groups of a Gmsh file, by name: of points, curves, surfaces and volumes."""
+    marks, found = mesh.cell_data.get("gmsh:physical"), dict[str, np.ndarray]()
+    for name, (mark, *_) in mesh.field_data.items() if marks is not None else ():
+        cells = [block.data[np.asarray(own) == mark].ravel() for block, own in zip(mesh.cells, marks, strict=True)]
+        if sum(map(len, cells)):
+            found[str(name)] = np.unique(np.concatenate(cells)).astype(np.int64)
+    return found
+
+
 READERS: dict[str, Callable[[Path], Raw]] = {
     ".obj": read_obj,
-    ".ply": read_trimesh,
+    ".ply": read_ply,
     ".stl": read_trimesh,
     ".glb": read_trimesh,
     ".gltf": read_trimesh,

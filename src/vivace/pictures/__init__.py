@@ -6,6 +6,7 @@ Nothing heavy is loaded until something is drawn: matplotlib, Pillow and polysco
 from .animation import Film, save_animation, save_picture
 from .backends import RENDERERS, Look, Renderer
 from .camera import Camera, bounds_of
+from .inline import InlineFilm, film
 from .opening import open_renderer
 from .palette import body_colours
 from .plots import (
@@ -23,6 +24,7 @@ __all__ = [
     "RENDERERS",
     "Camera",
     "Film",
+    "InlineFilm",
     "Look",
     "Panel",
     "Renderer",
@@ -32,6 +34,7 @@ __all__ = [
     "bounds_of",
     "error_against_time",
     "error_summary",
+    "film",
     "open_renderer",
     "panel_grid",
     "residual_curves",

@@ -21,6 +21,7 @@ from .moving import Joined, Moving
 from .opening import ground_under, open_renderer
 from .palette import body_colours
 from .scenery import Scenery
+from .shown import Shown, is_finer
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -92,7 +93,7 @@ def save_animation(
     """
     path = as_path(path)
     check_film(path, fps)
-    if camera is None and not isinstance(frames, np.ndarray):
+    if camera is None and not isinstance(frames, np.ndarray | Sequence):
         frames = list(frames)
     total = len(frames) if isinstance(frames, Sized) else None
     if total == 0:
@@ -147,16 +148,24 @@ class Film:
         camera: Camera | None = None,
         settings: Mapping[str, Any],
     ) -> Film:
-        """A surface where the model has one, and its edges where it has none; pins; colliders and fixed bodies."""
+        """A surface where the model has one, and its edges where it has none; pins; colliders and fixed bodies.
+
+        A finer surface that the mesh shows is drawn instead of its own.
+        """
         mesh, collisions = model.mesh, model.collisions
         standing = [*collisions.colliders, *(b.shape for b in collisions.bodies if b.fixed)] if collisions else []
+        triangles, points = mesh.triangles, model.pinned
+        colours = body_colours(mesh.groups, mesh.n_vertices, Look().front)
+        if mesh.surface is not None and is_finer(mesh):
+            frames, triangles, colours = Shown(frames, mesh.surface, points), mesh.surface.triangles, None
+            points = mesh.surface.n_vertices + np.arange(len(points))
         return cls(
             frames,
             h,
-            mesh.triangles if len(mesh.triangles) else None,
-            None if len(mesh.triangles) else mesh.edges,
-            model.pinned,
-            body_colours(mesh.groups, mesh.n_vertices, Look().front),
+            triangles if len(triangles) else None,
+            None if len(triangles) else mesh.edges,
+            points,
+            colours,
             Scenery.of(standing, *bounds_of(frames)) if standing else None,
             view,
             camera,

@@ -9,7 +9,7 @@ resolution = 50
 # ... or describe one
 [mesh]
 file = "bunny.obj"                   # beside this file; or generator = "cloth" and its arguments
-tetrahedralise = true                # also repair, split, and sew for what was split
+tetrahedralise = true                # also unit, up, weld, repair, split, sew, surface: docs/meshes.md
 translate = [0, 1, 0]                # m; also rotate (axis times angle, rad) and scale
 [material]
 kind = "solid"                       # cloth, solid, jelly, wire, neo-hookean, ...; default by the mesh
@@ -74,6 +74,7 @@ from .edits import Edits, with_edits
 from .rigid_scene import RigidScene, seeded
 from .scene import SCENES, Scene, make_scene
 from .self_contact import touching_itself
+from .shown import load_mesh
 from .tables import check_known, table_of
 
 NAMES = ("cloth", "noodle", "bar", "cube", "torus", "ball", "body", "rabbit", "double_helix")
@@ -96,7 +97,7 @@ TABLES = {
     "edits",
 }
 PLACING = ("scale", "rotate", "translate")
-LOADING = frozenset(list(inspect.signature(meshes.load).parameters)[1:])
+LOADING = frozenset(["surface", *list(inspect.signature(meshes.load).parameters)[1:]])
 MESH_OPTIONS = LOADING | {"sew"}
 
 
@@ -123,7 +124,7 @@ def load_scene(target: str | os.PathLike[str], /, **parameters: Any) -> Scene | 
         return _from_toml(path)
     sew = parameters.pop("sew", False)
     settings = {"mesh": path.name, **({"options": {**parameters, "sew": sew}} if parameters or sew else {})}
-    return from_mesh(meshes.load(path, **parameters), sew=sew, settings=settings)
+    return from_mesh(load_mesh(path, **parameters), sew=sew, settings=settings)
 
 
 def from_mesh(body: Mesh, *, sew: bool = False, settings: dict[str, Any] | None = None) -> Scene:
@@ -317,7 +318,7 @@ def _mesh(path: Path, options: dict[str, Any]) -> Mesh:
     placing = {key: options.pop(key) for key in PLACING if key in options}
     if file is not None:
         check_known(path, "[mesh]", {**options, **placing}, {*LOADING, "sew", *PLACING})
-        body = meshes.load(path.parent / as_path(file, "file"), **options)
+        body = load_mesh(path.parent / as_path(file, "file"), folder=path.parent, **options)
     else:
         check_name("mesh generator", generator, GENERATORS)
         try:
@@ -364,11 +365,12 @@ def _with_files(lines: list[str], rename: Callable[[str], str]) -> list[str]:
     for k, line in enumerate(lines):
         if line.lstrip().startswith("["):
             table = line.partition("#")[0].strip()
-        if table in ("[mesh]", "[[collisions.colliders]]", "[[bodies]]") and line.partition("=")[0].strip() == "file":
+        key = line.partition("=")[0].strip()
+        if table in ("[mesh]", "[[collisions.colliders]]", "[[bodies]]") and key in ("file", "surface"):
             with suppress(tomllib.TOMLDecodeError):
-                old = str(tomllib.loads(line)["file"])
+                old = str(tomllib.loads(line)[key])
                 if rename(old) != os.path.normpath(old):
-                    changed[k] = f"file = {json.dumps(rename(old))}"
+                    changed[k] = f"{key} = {json.dumps(rename(old))}"
     for old, new in zip(_files(lines), _files(changed), strict=True):
         if os.path.normpath(new) != rename(old):
             raise InputError(f"cannot tell where the file names its mesh {old!r}; let --out be in the same folder")
@@ -379,7 +381,7 @@ def _files(lines: list[str]) -> list[str]:
     """The mesh files that a TOML file names."""
     data = tomllib.loads("\n".join(lines))
     tables = [data.get("mesh", {}), *data.get("collisions", {}).get("colliders", []), *data.get("bodies", [])]
-    return [str(table["file"]) for table in tables if "file" in table]
+    return [str(table[key]) for table in tables for key in ("file", "surface") if key in table]
 
 
 def _without_table(lines: list[str], name: str) -> list[str]:

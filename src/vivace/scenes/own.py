@@ -31,6 +31,7 @@ from ..model.fabrics import fabric
 from ..model.materials import Cloth, Material, Solid
 from ..model.model import Model
 from .scene import Scene
+from .shown import load_mesh
 from .thickness import sheet_thickness
 
 KINDS = ("jelly", "shell", "cloth")
@@ -66,7 +67,7 @@ def load_leniently(path: Path, **options: Any) -> Mesh:
     `options`: those of `vivace.mesh.load`, which is then called with these alone.
     """
     if options:
-        return meshes.load(path, **options)
+        return load_mesh(path, **options)
     try:
         return meshes.load(path, repair=True)
     except InputError:
@@ -109,6 +110,7 @@ def own_scene(body: Mesh, kind: str | None = None, *, file: str = "") -> Scene:
             "mesh": {
                 "file": file,
                 "repair": True,
+                **_numbers_of(body),
                 **({"split": True, "sew": True} if "seams" in shape.groups else {}),
                 **({"tetrahedralise": True} if kind == "jelly" and not body.is_volumetric else {}),
                 "scale": scale,
@@ -139,6 +141,12 @@ def _begins_with(made: Mesh, body: Mesh) -> bool:
     first = made.vertices[: body.n_vertices]
     scale = np.ptp(first, axis=0).max() / np.ptp(body.vertices, axis=0).max()
     return bool(np.allclose(first - first[0], scale * (body.vertices - body.vertices[0]), atol=1e-6))
+
+
+def _numbers_of(body: Mesh) -> dict[str, Any]:
+    """What the numbers in the file of a mesh mean, where that is not metres with y up."""
+    told = {} if body.surface is None else {"unit": body.surface.unit, "up": body.surface.up}
+    return {key: value for key, value in told.items() if value not in ("m", "y")}
 
 
 def _plain(material: Material) -> dict[str, Any]:
@@ -202,7 +210,8 @@ def stuffed(surface: Mesh, vertices: int = FILLING) -> Mesh:
     points, tets = stuffing.stuff(lambda x: -distance.distance(x), low, high, spacing)
     if not len(tets):
         raise InputError(f"{surface.name!r} is too thin to be filled; take shell or cloth")
-    return Mesh.from_tets(points, tets, name=surface.name, repair=True)
+    body = Mesh.from_tets(points, tets, name=surface.name, repair=True)
+    return body.showing(meshes.embed(surface, body))
 
 
 def stiff_enough(model: Model) -> float:

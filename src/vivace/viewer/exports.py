@@ -12,12 +12,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import InputError, VivaceError
+from ..errors import InputError, MissingExtraError, VivaceError
 from ..files import replacing
 from ..mesh import Mesh, save
 from ..pictures.camera import Camera
@@ -74,23 +75,45 @@ RecordingWriter = Callable[[Recording, Path, Camera | None, Work], None]
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its title for people, the type of its files, and who writes them."""
+    """A format: its title for people, the type of its files, and who writes them.
+
+    Attributes:
+        suffix: of its files, without the first dot.
+        needs: the library that must be there, as Python imports it; "": none. Without it the format is not offered.
+    """
 
     name: str
     title: str
     media_type: str
     write: Callable[..., None]
+    suffix: str
+    needs: str = ""
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether what it needs is there."""
+        return not self.needs or find_spec(self.needs) is not None
 
 
 RECORDING_FORMATS: Registry[Format] = Registry("format of recordings")
 POSE_FORMATS: Registry[Format] = Registry("format of poses")
 
 
-def recording_format(name: str, title: str, media_type: str) -> Callable[[RecordingWriter], RecordingWriter]:
-    """Register a function of (recording, path, camera, work) that writes a recording; `name` is the files' suffix."""
+def recording_format(
+    name: str, title: str, media_type: str, *, suffix: str = "", needs: str = ""
+) -> Callable[[RecordingWriter], RecordingWriter]:
+    """Register a function of (recording, path, camera, work) that writes a recording.
+
+    Args:
+        name: of the format, and the files' suffix, unless that is another.
+        title: for people.
+        media_type: of the files.
+        suffix: of the files, without the first dot.
+        needs: the library that must be there, as Python imports it.
+    """
 
     def add(write: RecordingWriter) -> RecordingWriter:
-        RECORDING_FORMATS.register(name)(Format(name, title, media_type, write))
+        RECORDING_FORMATS.register(name)(Format(name, title, media_type, write, suffix or name, needs))
         return write
 
     return add
@@ -98,12 +121,12 @@ def recording_format(name: str, title: str, media_type: str) -> Callable[[Record
 
 def pose_format(name: str, title: str, media_type: str) -> None:
     """Register a format of `vivace.mesh.save` for poses; `name` is the files' suffix."""
-    POSE_FORMATS.register(name)(Format(name, title, media_type, save))
+    POSE_FORMATS.register(name)(Format(name, title, media_type, save, name))
 
 
 def choices(formats: Registry[Format]) -> list[FormatChoice]:
-    """What the page offers."""
-    return [FormatChoice(name, formats[name].title) for name in formats]
+    """What the page offers: what is installed."""
+    return [FormatChoice(name, formats[name].title) for name in formats if formats[name].is_installed]
 
 
 def _film(recording: Recording, path: Path, camera: Camera | None, work: Work) -> None:
@@ -137,20 +160,30 @@ def write_recording(recording: Recording, path: Path, camera: Camera | None, wor
 def recording_file(recording: Recording, name: str, camera: Camera | None, work: Work) -> tuple[str, bytes]:
     """Type and bytes of a recording in a format."""
     form = RECORDING_FORMATS[name]  # or says what there is
+    if not form.is_installed:
+        raise MissingExtraError(form.title, "caches")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"recording.{form.name}"
-        write_recording(recording, path, camera, work)
+        path = Path(folder) / f"recording.{form.suffix}"
+        form.write(recording, path, camera, work)
         return form.media_type, path.read_bytes()
 
 
-def pose_file(triangles: np.ndarray, view: SimulationView, name: str) -> tuple[str, bytes]:
-    """Type and bytes of what is seen now, in a format: all surfaces, soft ones first, in metres."""
+def pose_file(
+    triangles: np.ndarray, view: SimulationView, name: str, simulated: Mesh | None = None
+) -> tuple[str, bytes]:
+    """Type and bytes of what is seen now, in a format: all surfaces, soft ones first, in metres.
+
+    Where nothing but the `simulated` mesh is seen, and that has a surface of its own, it is what `vivace.mesh.save`
+    writes of it.
+    """
     form = POSE_FORMATS[name]
     if not len(triangles):
         raise InputError(f"a wire has no triangles to write as {form.title}; save a recording as NPZ instead")
     vertices = np.asarray(view.vertices, np.float64)
     used, numbers = np.unique(triangles, return_inverse=True)
     mesh = Mesh(vertices[used], numbers.reshape(-1, 3).astype(np.int32), np.zeros((0, 4), np.int32), "pose")
+    if simulated is not None and simulated.surface is not None and len(vertices) == simulated.n_vertices:
+        mesh = replace(simulated, vertices=vertices)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"pose.{form.name}"
         form.write(mesh, path)

@@ -13,27 +13,42 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from ..errors import FileError, VivaceError
-from ..pictures import Film
 
 NICE = 2
 LOOK_S = 0.5  # how often somebody who waits hears that it goes on
 
 
+class Writable(Protocol):
+    """A film, or what else is written frame by frame. It can be pickled."""
+
+    @property
+    def frames(self) -> Sized:
+        """As many as there will be steps of progress."""
+
+    def thinned(self, suffix: str) -> Writable:
+        """With the frames that a format shows."""
+
+    def write(self, target: Path, progress: Callable[[int, int | None], None] | None = None, *, backend: str) -> str:
+        """To a file."""
+
+
 def write_in_process(
-    film: Film,
+    film: Writable,
     target: Path,
     progress: Callable[[int, int], None],
     cancelled: threading.Event | None = None,
     renderer: str = "raster",
 ) -> None:
-    """Write a film in another process; `progress` is called at once, with every frame, and while nothing is drawn yet.
+    """Write a film, or a cache, in another process.
 
-    What `progress` raises, and `cancelled`, end the process.
+    `progress` is called at once, with every frame, and while nothing is drawn yet. What it raises, and `cancelled`, end
+    the process.
     """
     stop = cancelled or threading.Event()
     with tempfile.TemporaryDirectory() as folder:
@@ -54,14 +69,14 @@ def write_in_process(
                 said.reader.join(LOOK_S)
                 progress(*said.newest)
                 if stop.is_set():
-                    raise FileError("the film was cancelled")
+                    raise FileError("cancelled")
         finally:
             process.kill()
             process.wait()
             said.reader.join()
         trouble = said.trouble.strip()
         if process.returncode != 0 or not target.is_file():
-            raise FileError(trouble.splitlines()[-1] if trouble else "the film could not be made")
+            raise FileError(trouble.splitlines()[-1] if trouble else "the file could not be made")
 
 
 class _Said:
@@ -87,7 +102,7 @@ def main(source: str, target: str, renderer: str = "auto") -> int:
     """Draw the pickled film of file `source` and write it to `target`; the exit code of the process."""
     with suppress(OSError, AttributeError):
         os.nice(NICE)
-    film: Film = pickle.loads(Path(source).read_bytes())
+    film: Writable = pickle.loads(Path(source).read_bytes())
     try:
         film.write(Path(target), lambda done, total: print(done, total, flush=True), backend=renderer)
     except VivaceError as error:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from ..confined import confined, run_confined
 from ..errors import FileError, InputError
 from ..mesh import Mesh
+from ..mesh.mesh import as_mesh
 from ..scenes.own import load_leniently
+from ..storage import read_container, unpack, write_container
 from .mesh_content import check_content
 
 MOST_VERTICES = 100_000
@@ -26,16 +27,18 @@ def read_in_process(path: Path, name: str) -> Mesh:
     """Read a file that somebody sent, under a name to call it by; FileError or InputError says why not."""
     check_content(path.suffix, path.read_bytes())
     with tempfile.TemporaryDirectory(prefix="vivace-") as folder:
-        target = Path(folder) / "mesh.npz"
+        target = Path(folder) / "mesh"
         try:
             run_confined("vivace.viewer.mesh_process", [str(path), str(target)], target)
         except FileError as error:  # whoever sent it knows it under another name
             raise FileError(str(error).replace(str(path), "the file")) from None
-        with np.load(target, allow_pickle=False) as read:
-            groups = {"seams": read["seams"]} if len(read["seams"]) else None
-            if len(read["tets"]):
-                return Mesh.from_tets(read["vertices"], read["tets"], name=name, groups=groups)
-            return Mesh.from_triangles(read["vertices"], read["triangles"], name=name, groups=groups)
+        stored = read_container(target, "a mesh")
+        read = as_mesh(unpack(stored.about["value"], stored.arrays))
+        # Made again, so that it is checked here, too.
+        known: dict[str, Any] = {"name": name, "groups": read.groups, "surface": read.surface}
+        if read.is_volumetric:
+            return Mesh.from_tets(read.vertices, read.tets, **known)
+        return Mesh.from_triangles(read.vertices, read.triangles, **known)
 
 
 def main(source: str, target: str) -> int:
@@ -51,9 +54,7 @@ def _read(source: Path, target: Path) -> None:
             f"it has {mesh.n_vertices:,} vertices and {elements:,} elements; the page takes {MOST_VERTICES:,} and "
             f"{MOST_ELEMENTS:,}: simplify it in a modelling program"
         )
-    seams = mesh.groups.get("seams", np.zeros(0, np.int32))
-    triangles = np.zeros((0, 3), np.int32) if mesh.is_volumetric else mesh.triangles
-    np.savez(target, vertices=mesh.vertices, triangles=triangles, tets=mesh.tets, seams=seams)
+    write_container(target, {}, mesh)
 
 
 if __name__ == "__main__":

@@ -120,6 +120,16 @@ class Recording:
         frames, scene, about = self._all()
         return {**_numbers(scene, frames), "settings": np.array(json.dumps(about, default=str))}
 
+    def surfaces(self) -> tuple[Sequence[np.ndarray] | np.ndarray, Any, float, str, dict[str, Any]]:
+        """All frames of what moves, whose vertices they are (a mesh, or triangles), s of each, a name and settings."""
+        frames, scene, about = self._all()
+        h = self.seconds / len(frames)
+        if isinstance(scene, Scene) and not moving_bodies(scene):
+            return _parted(scene, frames)[0], scene.model.mesh, h, scene.name, about
+        film = _film(scene, frames, h, None, about)
+        triangles = np.zeros((0, 3), np.int32) if film.triangles is None else film.triangles
+        return film.frames, triangles, h, scene.name, about
+
     def _all(self) -> tuple[np.ndarray, Scene | RigidScene, dict[str, Any]]:
         if not self._frames or self._scene is None:
             raise InputError("there is no recording to save: press record first")
@@ -171,7 +181,10 @@ def _film(
         placed = frames[:, :, :3], frames[:, :, 3:]
         return film_of_bodies(scene.bodies, *placed, h, view=scene.view, camera=camera, settings=about)
     positions, poses = _parted(scene, frames)
-    film = Film.of(scene.model, positions, h, view=scene.view, camera=camera, settings=about)
+    model = scene.model
+    if moving_bodies(scene):  # what is put behind their vertices counts on those that are simulated
+        model = replace(model, mesh=model.mesh.showing(None))
+    film = Film.of(model, positions, h, view=scene.view, camera=camera, settings=about)
     return _with_bodies(film, scene, positions, poses) if bodies_of(scene) else film
 
 

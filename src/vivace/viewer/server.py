@@ -29,6 +29,8 @@ from ..pictures.camera import Camera
 from ..scenes import RigidScene, Scene
 from ..scenes.self_contact import touches_itself
 from ..scenes.writing import scene_text
+from ..simulation import Simulation
+from . import cache_exports as cache_exports  # which registers its formats
 from . import messages as m
 from .actions.adding import throw_mesh
 from .actions.loading import take_mesh
@@ -302,16 +304,17 @@ class Server:
         if message.what == "scene":
             return f"{stem}.toml", "application/toml", session.ask(lambda: _scene_file(session)).result(10).encode()
         if message.what == "pose":
-            shown = session.ask(lambda: session.newest).result(10)
+            shown, sim = session.ask(lambda: (session.newest, session.sims[0])).result(10)
             if shown is None:
                 raise InputError("there is nothing to be seen yet")
-            kind, body = pose_file(shown.backdrop.triangles, shown.views[0], message.format)
+            mesh = sim.model.mesh if isinstance(sim, Simulation) else None
+            kind, body = pose_file(shown.backdrop.triangles, shown.views[0], message.format, mesh)
             return f"{stem}-{shown.number}.{POSE_FORMATS[message.format].name}", kind, body
         if session.ask(lambda: session.recording.active).result(10):
             raise InputError("stop the recording first")
         camera = Camera(tuple(message.eye), tuple(message.target)) if message.eye and message.target else None  # type: ignore[arg-type]
         kind, body = recording_file(session.recording, message.format, camera, work)
-        return f"{stem}-{session.recording.frames}.{RECORDING_FORMATS[message.format].name}", kind, body
+        return f"{stem}-{session.recording.frames}.{RECORDING_FORMATS[message.format].suffix}", kind, body
 
 
 def _scene_file(session: Session) -> str:
