@@ -13,11 +13,12 @@ from ..constraints.hinge import coefficients
 from ..constraints.membrane import frames_of
 from ..constraints.plate import flattened
 from ..errors import InputError
-from ..mesh import Mesh
+from ..mesh import Mesh, topology
 from .materials import FLAT, MATERIALS, share
-from .patches import patches
+from .patches import giving_way, patches
 
 SHARP = 1.0  # rad: the fold at an edge beyond which a surface has no curvature to speak of, and hinges take over
+MOST = 0.3  # share of its rigidity that a mesh may lose by giving way, and that is made up for
 DIRECTIONS = 12  # in which the hinges of a mesh are asked how stiff they are
 
 
@@ -108,9 +109,12 @@ class Sheet:
         shares = {"weft": weft / self.bend, "twist": float(np.sqrt(weft / self.bend))}
         fold = float(np.abs(angles(mesh.vertices[mesh.hinges])).max(initial=0.0))
         found = patches(mesh.vertices, mesh.triangles) if fold < SHARP else None
+        if found is not None and fold < FLAT:
+            even = make_group("plate", mesh.vertices, found, 1.0)
+            lost = giving_way(even, mesh.n_vertices, np.unique(topology.boundary_edges(mesh.triangles)))
+            return make_group("plate", mesh.vertices, found, self.bend / (1.0 - min(lost, MOST)), along=along, **shares)
         if found is not None:
-            name = "plate" if fold < FLAT else "curved-plate"
-            return make_group(name, mesh.vertices, found, self.bend, along=along, **shares)
+            return make_group("curved-plate", mesh.vertices, found, self.bend, along=along, **shares)
         mean = float(np.sqrt(self.bend * weft)) or self.bend
         kind = "hinge" if fold < FLAT else "curved-hinge"
         return make_group(kind, mesh.vertices, mesh.hinges, mean / hinge_rigidity(mesh))
