@@ -356,7 +356,9 @@ def _sampled(found: Sequence[tuple[np.ndarray, ...]], cells: int) -> tuple[np.nd
     if not found:
         none, rows = np.zeros(0, np.float32), np.zeros((0, 4), np.float32)
         return np.zeros(cells + 1, np.int32), np.zeros((0, 4), np.int32), none, none, rows, none
-    vertices, weights, operator, slopes, cell, parameters = (np.concatenate(column) for column in zip(*found, strict=True))
+    vertices, weights, operator, slopes, cell, parameters = (
+        np.concatenate(column) for column in zip(*found, strict=True)
+    )
     order = np.argsort(cell, kind="stable")
     counts = np.bincount(cell, minlength=cells)
     begin = np.concatenate([[0], np.cumsum(counts)])[:-1]
