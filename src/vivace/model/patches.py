@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,7 +37,7 @@ def patches(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray | None:
     flat, _ = flattened(vertices[found[whole]], u[whole], v[whole])
     size[whole] = _norms(flat)
     indptr, neighbours = topology.adjacency(len(vertices), topology.unique_edges(triangles))
-    around = [neighbours[a:b] for a, b in zip(indptr[:-1], indptr[1:], strict=True)] if (size > ILL).any() else []
+    around = [neighbours[a:b] for a, b in pairwise(indptr)] if (size > ILL).any() else []
     for t in np.flatnonzero(size > ILL):
         own = triangles[t]
         known = [k for k in across[t] if k >= 0]

@@ -35,8 +35,7 @@ class Sheet:
         stretch: stiffness of the membrane along the warp (N/m): the force on an edge of one metre for a strain of one.
         weft: likewise across it; None: that of the warp.
         shear: likewise of shear (N/m), force by angle; None: half the root of the two, which is isotropic.
-        bend: flexural rigidity along the warp (N·m), the moment on an edge of one metre for a curvature of 1/m; 0 leaves
-            bending out.
+        bend: flexural rigidity along the warp (N·m): moment on an edge of one metre for a curvature of 1/m; 0: none.
         bend_weft: likewise across it; None: that of the warp.
         angle: of the warp (degrees), from the x axis, in the plane of each triangle at rest.
     """

@@ -1,4 +1,4 @@
-"""The curvature of membranes: in the cells of a lattice, in pairs of corners for Newton's blocks, and in their judgement.
+"""The curvature of membranes: in cells of a lattice, in pairs of corners for Newton's blocks, in judging its steps.
 
 A motion changes the four measures of a triangle by φ x: φ (4,) are the differences of a lattice's features, or the
 column of A for one corner. With d₀, d₁, â, b̂ the directions of z₀, z₁, z₂ + z₃ and z₂ - z₃ (`constraints.membrane`),
