@@ -29,7 +29,7 @@ G = 9.81
 DENSITY = 0.2  # kg/m²
 STRIP = {"length": 1.0, "width": 0.3, "stretch": 100.0}
 BEAM = {"length": 0.3, "width": 0.12, "rigidity": 1e-2, "stretch": 2e3}
-CLOTH = {"side": 0.36, "rigidity": 3e-4, "stretch": 100.0}
+CLOTH = {"side": 0.36, "rigidity": 2e-3, "stretch": 200.0}
 SEEDS = (0, 1)
 
 

@@ -86,12 +86,13 @@ def joined_terms(models: Sequence[Model], mesh: Mesh) -> tuple[Term, ...]:
     made, offset = list[Any](), 0
     for model in models:
         for term in model.terms:
-            if not callable(getattr(term, "placed", None)):
+            placed = getattr(term, "placed", None)
+            if not callable(placed):
                 raise InputError(
                     f"the term {type(term).__name__} has no method placed(mesh, first) that moves it to vertices of a "
                     "joined mesh; join the models first, and add it then"
                 )
-            made.append(term.placed(mesh, offset))
+            made.append(placed(mesh, offset))
         offset += model.n
     return tuple(made)
 

@@ -158,11 +158,11 @@ def _from_toml(path: Path) -> Scene | RigidScene:
     except (ValueError, RecursionError) as error:  # also a number of 5000 digits, and brackets 1000 deep
         raise InputError(f"{path} is not a valid TOML file: {error}") from error
     check_known(path, "the file", data, TABLES)
-    if "bodies" in data and "scene" not in data and "mesh" not in data:
+    if "bodies" in data and not {"scene", "mesh", "parts"} & set(data):
         alone = RigidScene(path.stem, only_bodies(path, data["bodies"]), settings={"description": data})
         return _rigid(path, alone, data)
-    if ("scene" in data) == ("mesh" in data):
-        raise InputError(f'{path} must have either a scene = "name" line or a [mesh] table, or [[bodies]] alone')
+    if ("scene" in data) == bool({"mesh", "parts"} & set(data)):
+        raise InputError(f'{path} must have either a scene = "name" line or a [mesh] table or [[parts]], or [[bodies]] alone')
     if "scene" in data:
         for table in ("material", "pins"):
             if table in data:
