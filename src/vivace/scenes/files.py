@@ -162,7 +162,9 @@ def _from_toml(path: Path) -> Scene | RigidScene:
         alone = RigidScene(path.stem, only_bodies(path, data["bodies"]), settings={"description": data})
         return _rigid(path, alone, data)
     if ("scene" in data) == bool({"mesh", "parts"} & set(data)):
-        raise InputError(f'{path} must have either a scene = "name" line or a [mesh] table or [[parts]], or [[bodies]] alone')
+        raise InputError(
+            f'{path} must have either a scene = "name" line or a [mesh] table or [[parts]], or [[bodies]] alone'
+        )
     if "scene" in data:
         for table in ("material", "pins"):
             if table in data:
