@@ -20,6 +20,7 @@ from vivace.constraints import CONSTRAINTS
 from vivace.solvers.position_based.kernels.positional_wide import WIDE
 
 from . import corner_forms as corners
+from . import membrane_forms as membranes
 from . import spring_forms as springs
 from . import tet_forms as tets
 
@@ -78,6 +79,13 @@ TABLE = {
         "solvers.projective.kernels.block_galerkin.volume_normals": tets.volume_normals,
         "solvers.projective.kernels.block_galerkin.wrap_entries": tets.volume_entries,
         "solvers.projective.kernels.lattice_cells._add_volume": tets.lattice_volume,
+    },
+    # E = w/2 ‖z - p‖²: two fibres, and the right angle between them
+    ("membrane", "constraints.membrane.Membrane.project"): {
+        "constraints.kernels.membrane.local_membranes": membranes.local_pass,
+        "solvers.projective.kernels.membrane_blocks.membrane_cells": membranes.lattice_cells,
+        "solvers.projective.kernels.membrane_blocks.membrane_pairs": membranes.pairs,
+        "solvers.projective.kernels.membrane_blocks.membrane_gains": membranes.gains,
     },
     # E = w/2 |x - target|²
     ("pin", "constraints.pin.Pin.prepare"): {

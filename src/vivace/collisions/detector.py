@@ -13,6 +13,7 @@ from .contacts import NONE, Contacts
 from .impact_zones import Guard
 from .kernels.sleep import fall_asleep
 from .moving import MovingSearch, Poses, Pushes
+from .pairing import Pairing
 from .settings import Collisions
 from .surfaces import Surfaces
 
@@ -28,6 +29,7 @@ class Detector:
         self._colliders = (
             ColliderSearch(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
         )
+        self._pairing = Pairing(mesh.n_vertices, settings.between)
         self._leading: ColliderSearch | None = None  # the same for a few vertices, whose arrays are other ones
         self.moving = self._moving_search(mesh, settings, masses, apart) if settings.bodies else None
         self.pushes: Pushes | None = None  # what the last guard had to get out of rigid bodies
@@ -57,19 +59,24 @@ class Detector:
             return Contacts()
         if self._colliders is not None:
             colliders = self._colliders.find(q, s, threads)
+            self._pairing.of_things(colliders)
         self._still, self._met = colliders, NONE.colliders
         if self.moving is not None:
             self._met = self.moving.find(q, s, threads)
+            self._pairing.of_things(self._met)
+            self._pairing.of_things(self.moving.patches)
             colliders, patches = colliders.joined(self._met), self.moving.patches
         if self._surfaces is not None:
             surfaces = self._surfaces.find(q, s, threads)
             surfaces.friction = np.tile(np.array(self.settings.friction, np.float32), (len(surfaces), 1))
+            self._pairing.of_surfaces(surfaces)
         return Contacts(colliders, surfaces, RECOVERY * self.settings.thickness, patches)
 
     def follow(self, contacts: Contacts, after: Poses) -> Contacts:
         """The contacts of the last search, with rigid bodies that end the step elsewhere than was thought."""
         assert self.moving is not None
         self._met = self.moving.follow(self._met, after)
+        self._pairing.of_things(self.moving.patches)
         return replace(contacts, colliders=self._still.joined(self._met), patches=self.moving.patches)
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from ..checks import ROUGHEST, STIFFEST, check_flag, check_size, is_number, shown
 from ..errors import InputError
 from ..storage import storable
+from .pairing import Between
 
 
 @storable("collisions")
@@ -27,6 +28,7 @@ class Collisions:
         guard: check, after the solver, that no surface has passed through another, and keep apart what would.
         sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it is.
         bodies: rigid bodies (`vivace.Body`) that it touches, free, moved along a path, or fixed.
+        between: friction of pairs, in the place of `friction` and of what colliders have of their own.
     """
 
     colliders: tuple[Any, ...]
@@ -37,6 +39,7 @@ class Collisions:
     guard: bool = True
     sleep: float = 0.0
     bodies: tuple[Any, ...] = ()
+    between: tuple[Between, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.colliders, (tuple, list)):
@@ -55,6 +58,9 @@ class Collisions:
         check_flag("guard, whether surfaces are kept from passing through each other,", self.guard)
         if not is_number(self.sleep) or not 0 <= self.sleep < 1:
             raise InputError(f"sleep must be a share of the thickness, 0 to 1, not {shown(self.sleep)}")
+        if not isinstance(self.between, (tuple, list)) or not all(isinstance(row, Between) for row in self.between):
+            raise InputError(f"friction between pairs is given to Model.collide, not {shown(self.between)}")
+        object.__setattr__(self, "between", tuple(self.between))
         if self.stiffness is not None and not (is_number(self.stiffness) and 0 < self.stiffness <= STIFFEST):
             raise InputError(
                 f"the stiffness of contacts must be positive (N/m), {STIFFEST:g} at most, not {shown(self.stiffness)}"

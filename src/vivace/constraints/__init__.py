@@ -1,6 +1,6 @@
 """What holds a body together. One file a constraint; `base` tells how to write another."""
 
-from . import attachment, dihedral, hinge, pin, spring, tetrahedron, volume
+from . import attachment, dihedral, hinge, membrane, pin, plate, spring, tetrahedron, volume
 from .base import (
     CONSTRAINTS,
     ConstraintGroup,
@@ -22,7 +22,9 @@ __all__ = [
     "dihedral",
     "hinge",
     "make_group",
+    "membrane",
     "pin",
+    "plate",
     "spring",
     "tetrahedron",
     "volume",

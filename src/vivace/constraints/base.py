@@ -93,6 +93,7 @@ class ConstraintType:
         options: names and defaults of what `prepare` takes besides the positions.
         evaluate: Role.POSITION: evaluate(x, parameters, gradient) -> C.
         gradients: a hand-written form for position based solvers.
+        curvature: I - ∂p/∂z in closed form; by differences where there is none.
     """
 
     name: str
@@ -108,6 +109,7 @@ class ConstraintType:
     options: Mapping[str, object] = field(default_factory=dict)
     evaluate: Callable[..., Any] | None = None  # Role.POSITION: evaluate(x, parameters, gradient) -> C
     gradients: Callable[..., Any] | None = None  # a hand-written form for position based solvers
+    curvature: Callable[..., np.ndarray] | None = None
 
 
 @storable("constraints")
@@ -180,6 +182,7 @@ def constraint(
     role: Role = Role.PROJECTED,
     kernel: phase_kernel | None = None,
     gradients: Callable[..., Any] | None = None,
+    curvature: Callable[..., np.ndarray] | None = None,
     unit: str = "N/m",
 ) -> Callable[[type], type]:
     """Register a class with `prepare(rest, **options)` and `project(z, parameters, p)` under `name`.
@@ -200,6 +203,8 @@ def constraint(
         role: where the projection is computed.
         kernel: a local pass.
         gradients: rows in, C and rows out.
+        curvature: of measures z (m, r, 3) and parameters: I - ∂p/∂z (m, r, 3, r, 3) without negative eigenvalues, for
+            Newton's method; by differences of `project` where there is none.
         unit: of the stiffness, for messages and listings.
     """
     if not isinstance(role, Role):
@@ -231,7 +236,7 @@ def constraint(
         summary = (inspect.getdoc(cls) or "").partition("\n")[0]
         kind = ConstraintType(
             *(name, vertices, rows, tuple(parameters), role, prepare, project, kernel, unit, summary, options),
-            *(evaluate, gradients),
+            *(evaluate, gradients, curvature),
         )
         CONSTRAINTS.register(name)(kind)
         return cls

@@ -72,6 +72,8 @@ class Projected(Term):
     def curvature(self, z: np.ndarray, parameters: np.ndarray) -> np.ndarray | None:
         """C (m, r, 3, r, 3) at measures z (m, r, 3)."""
         assert self.group.kind.project is not None
+        if self.group.kind.curvature is not None:
+            return self.group.kind.curvature(z, parameters)
         return projected_curvature(self.group.kind.project, z, parameters)
 
 

@@ -347,10 +347,17 @@ class Hyperelastic(Term):
         """The same elements on the vertices of a mesh that has the same tetrahedra in the same order: after a cut."""
         if len(mesh.tets) != len(self):
             raise InputError(f"a body of {len(self)} tetrahedra goes on with as many, not with {len(mesh.tets)}")
+        return self._on(mesh, np.ascontiguousarray(mesh.tets, np.int32))
+
+    def placed(self, mesh: Mesh, first: int) -> Hyperelastic:
+        """The same elements on the vertices of a mesh that it has become part of, counted on from `first`."""
+        return self._on(mesh, self.vertices + np.int32(first))
+
+    def _on(self, mesh: Mesh, vertices: np.ndarray) -> Hyperelastic:
         other, e = self.copy(), self.elements
         for name in ("proxy", "_seen"):
             other.__dict__.pop(name, None)
-        other.n, other.vertices = mesh.n_vertices, np.ascontiguousarray(mesh.tets, np.int32)
+        other.n, other.vertices = mesh.n_vertices, vertices
         other.rest = np.array(mesh.vertices, np.float64)
         corners = other.vertices.ravel()
         other.elements = Elements(corners, e.inverse, e.volumes, e.which, e.constants, *slots_of(corners, other.n))

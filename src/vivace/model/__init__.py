@@ -13,6 +13,7 @@ from .hyperelastic import (
 )
 from .materials import MATERIALS, Cloth, Jelly, Material, Solid, Wire, default_material
 from .model import Model
+from .sheets import Sheet
 
 __all__ = [
     "FABRICS",
@@ -23,6 +24,7 @@ __all__ = [
     "Jelly",
     "Material",
     "Model",
+    "Sheet",
     "Solid",
     "Wire",
     "corotated",

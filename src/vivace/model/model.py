@@ -21,7 +21,9 @@ from ..rigid.bodies import Body
 from ..storage import storable
 from ..terms.term import Term, try_out
 from .attachments import Attachment, attached_to, check_attachments, find_body
+from .joining import check_parts, joined, model_of_pairs
 from .materials import Material, default_material
+from .touching import friction_between
 
 EARTH = (0.0, -9.81, 0.0)
 FIRM = 30.0  # times as stiff as the stiffest constraint: beside it, all of a model is soft
@@ -60,9 +62,10 @@ class Model:
     @classmethod
     def of(
         cls,
-        mesh: Mesh,
+        mesh: Mesh | Iterable[tuple[Mesh, Material | None]],
         material: Material | None = None,
         *,
+        names: Iterable[str] | None = None,
         gravity: ArrayLike = EARTH,
         air: float = 0.0,
         viscosity: float = 0.0,
@@ -70,14 +73,19 @@ class Model:
         """Make `mesh` of a material.
 
         Args:
-            mesh: from `vivace.mesh`.
-            material: Cloth, Solid, Jelly, Wire or one's own; None: by the kind of the mesh's elements.
+            mesh: from `vivace.mesh`; or several with their materials, [(mesh, material), ...], see `join`.
+            material: Cloth, Sheet, Solid, Jelly, Wire or one's own; None: by the kind of the mesh's elements.
+            names: of several.
             gravity: (3,) m/s².
             air: rate at which still air slows a vertex down (1/s).
             viscosity: the damping force is viscosity (s) x stiffness x rate of change.
         """
+        if not isinstance(mesh, Mesh) and isinstance(mesh, (list, tuple)) and material is None:
+            return model_of_pairs(cls, mesh, names, gravity=gravity, air=air, viscosity=viscosity)
         if not isinstance(mesh, Mesh):
             raise InputError(f"a model is made of a Mesh (vivace.mesh.load, vivace.mesh.cloth, ...), not {shown(mesh)}")
+        if names is not None:
+            raise InputError("names are for several meshes: [(mesh, material), ...]")
         material = default_material(mesh) if material is None else material
         able = callable(getattr(material, "masses", None)) and callable(getattr(material, "constraints", None))
         if isinstance(material, type) or not able:
@@ -93,14 +101,31 @@ class Model:
             terms=tuple(as_list("terms", terms(mesh))) if callable(terms) else (),
         )
 
+    @classmethod
+    def join(cls, models: Iterable[Model], *, names: Iterable[str] | None = None, name: str = "bodies") -> Model:
+        """Several models as one: what they are made of and what holds them stays.
+
+            shirt, belt = vv.Model.of(cotton, vv.Sheet(0.15)), vv.Model.of(strap, vv.Sheet(0.9, bend=3e-4))
+            model = vv.Model.join([shirt, belt], names=["shirt", "belt"]).pin("shirt:top")
+            model = model.collide([chair], friction=0.3, between=[("shirt", "belt", 0.6), ("shirt", chair, 0.2)])
+
+        Args:
+            models: without collisions, which are of the whole; of one gravity, air and viscosity.
+            names: part "shirt" is a group of vertices, its group "top" is "shirt:top"; by default "body-0" and so on.
+            name: of the whole.
+        """
+        parts: list[Model] = as_list("models to join", models)
+        check_parts(parts, cls)
+        mesh, masses, groups, terms = joined(parts, names, name)
+        return cls(mesh, masses, groups, parts[0].gravity, parts[0].air, parts[0].viscosity, terms=terms)
+
     def __post_init__(self) -> None:
         if not isinstance(self.mesh, Mesh):
             raise InputError(
                 f"a model is made of a Mesh (vivace.mesh.load, vivace.mesh.cloth, ...), not {shown(self.mesh)}"
             )
         n = self.mesh.n_vertices
-        masses = real_array(self.masses)
-        if masses is None:
+        if (masses := real_array(self.masses)) is None:
             raise InputError(f"masses must be numbers of shape ({n},), not {shown(self.masses)}")
         object.__setattr__(self, "masses", masses)
         groups = tuple(as_list("groups of constraints", self.groups))
@@ -199,6 +224,7 @@ class Model:
         stiffness: float | None = None,
         guard: bool = True,
         sleep: float = 0.0,
+        between: Iterable[tuple[Any, Any, Any]] = (),
     ) -> Model:
         """Let the body touch colliders, rigid bodies, its own surface and other bodies of the model.
 
@@ -213,12 +239,15 @@ class Model:
                 about as much as finding the contacts.
             sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it
                 is [macklin2014], so that a heap comes to rest.
+            between: friction of pairs, (one, other, friction): groups of vertices, or one and a collider or rigid body
+                as it stands in `colliders`, or its number there. The last that holds counts.
         """
         one = isinstance(colliders, Body) or callable(getattr(colliders, "distance", None))
         touching = (colliders,) if one else as_list("colliders", colliders)
         bodies = tuple(thing for thing in touching if isinstance(thing, Body))
         still = tuple(thing for thing in touching if not isinstance(thing, Body))
-        settings = Collisions(still, thickness, as_friction(friction), itself, stiffness, guard, sleep, bodies)
+        pairs = tuple(friction_between(self.mesh, still, bodies, row) for row in as_list("pairs of friction", between))
+        settings = Collisions(still, thickness, as_friction(friction), itself, stiffness, guard, sleep, bodies, pairs)
         return replace(self, collisions=settings)
 
     def pin(

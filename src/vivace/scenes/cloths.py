@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from .. import mesh
+from ..checks import check_name
 from ..collisions import furniture
 from ..collisions.colliders import Capsule, Plane
 from ..model.materials import Cloth
 from ..model.model import Model
+from ..model.sheets import Sheet
 from .scene import SCENES, Scene
 from .thickness import sheet_thickness
 
@@ -28,21 +30,25 @@ def tablecloth(
     table: bool = False,
     friction: float = 0.5,
     itself: bool = False,
+    material: str = "cloth",
 ) -> Scene:
     """A tablecloth, swinging from two corners [fratarcangeli2016, Fig. 4] or laid over a table.
 
     It is let go from the horizontal. By default 10K vertices, 20K triangles, 30K springs and 30K hinges at h = 33 ms,
     as in the figure. With `table` it lies loose over a table that it is 1.6 times as wide as, with that `friction`;
-    with `itself`, its folds touch.
+    with `itself`, its folds touch. `material`: "cloth", of springs and hinges, or "sheet", of membranes and plates that
+    are as stiff along the edges of the grid.
     """
+    check_name("material", material, ("cloth", "sheet"))
+    stuff = Cloth(density, stretch, bend) if material == "cloth" else Sheet(density, stretch, bend=3 * bend)
     sheet = mesh.cloth(resolution, resolution, side, side, irregular=irregular, seed=seed, plane="horizontal")
     if not table:
-        model = Model.of(sheet, Cloth(density, stretch, bend), air=air).pin("top-corners")
+        model = Model.of(sheet, stuff, air=air).pin("top-corners")
         return Scene("tablecloth", model, time_step, view=(0.8, 0.25, 1.0))
     thickness = sheet_thickness(side / (resolution - 1))
     top = furniture.table(WIDE * side, HIGH * side, TOP * side, rounding=0.4 * TOP * side)
     sheet = sheet.transformed(translate=(0, HIGH * side + 1.5 * thickness, 0))
-    model = Model.of(sheet, Cloth(density, stretch, bend), air=air)
+    model = Model.of(sheet, stuff, air=air)
     foot = Capsule((0, 0, 0), (0, (HIGH - TOP - FOOT) * side, 0), FOOT * side)
     model = model.collide([Plane(), top, foot], thickness=thickness, friction=friction, itself=itself)
     return Scene("tablecloth", model, time_step, frames=180, view=(0.8, 0.45, 1.0))

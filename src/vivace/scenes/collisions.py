@@ -5,6 +5,7 @@ thickness = 0.004                    # m
 friction = [0.5, 0.3]                # static and kinetic, or one number for both
 itself = true                        # cloth against cloth, body against body
 sleep = 0.05                         # what moves by less than this share of the thickness rests
+between = [["shirt", "belt", 0.6], ["shirt", 0, 0.2]]  # friction of two groups, or of a group and collider 0
 [[collisions.colliders]]
 kind = "sphere"                      # and its parameters, those of `vivace.collisions`
 centre = [0, 0.5, 0]

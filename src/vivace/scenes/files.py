@@ -14,6 +14,7 @@ translate = [0, 1, 0]                # m; also rotate (axis times angle, rad) an
 [material]
 kind = "solid"                       # cloth, solid, jelly, wire, neo-hookean, ...; default by the mesh
 youngs_modulus = 1e5
+[[parts]]                            # instead of these two: several bodies, see scenes/parts.py
 [pins]
 where = "top"                        # a group's name, indices = [...], or highest = 0.02 (share of the height)
 [world]
@@ -65,12 +66,12 @@ from ..errors import FileError, InputError, UnknownNameError, VivaceError
 from ..files import write_text
 from ..mesh import Mesh
 from ..model.fabrics import fabric, made_of
-from ..model.materials import MATERIALS, default_material
 from ..model.model import EARTH, Model, as_gravity
 from ..solvers import Budget, make_solver
 from .bodies import only_bodies, with_bodies
 from .collisions import with_collisions
 from .edits import Edits, with_edits
+from .parts import material_of, model_of_parts
 from .rigid_scene import RigidScene, seeded
 from .scene import SCENES, Scene, make_scene
 from .self_contact import touching_itself
@@ -87,6 +88,7 @@ TABLES = {
     "parameters",
     "mesh",
     "material",
+    "parts",
     "pins",
     "world",
     "collisions",
@@ -157,11 +159,13 @@ def _from_toml(path: Path) -> Scene | RigidScene:
     except (ValueError, RecursionError) as error:  # also a number of 5000 digits, and brackets 1000 deep
         raise InputError(f"{path} is not a valid TOML file: {error}") from error
     check_known(path, "the file", data, TABLES)
-    if "bodies" in data and "scene" not in data and "mesh" not in data:
+    if "bodies" in data and not {"scene", "mesh", "parts"} & set(data):
         alone = RigidScene(path.stem, only_bodies(path, data["bodies"]), settings={"description": data})
         return _rigid(path, alone, data)
-    if ("scene" in data) == ("mesh" in data):
-        raise InputError(f'{path} must have either a scene = "name" line or a [mesh] table, or [[bodies]] alone')
+    if ("scene" in data) == bool({"mesh", "parts"} & set(data)):
+        raise InputError(
+            f'{path} must have either a scene = "name" line or a [mesh] table or [[parts]], or [[bodies]] alone'
+        )
     if "scene" in data:
         for table in ("material", "pins"):
             if table in data:
@@ -264,30 +268,12 @@ def _in_world(path: Path, scene: Scene, world: dict[str, Any]) -> Scene:
 
 
 def _described(path: Path, data: dict[str, Any]) -> Scene:
-    shape = dict(table_of(path, data, "mesh"))
-    sew = shape.pop("sew", False) if "file" in shape else False
-    body = _mesh(path, shape)
     world = table_of(path, data, "world")
     known = {"gravity", "air", "viscosity", "time_step", "substeps", "integrator", "wind", "stiffness"}
     check_known(path, "[world]", world, known)
-    material = table_of(path, data, "material")
-    options = dict(material)
-    kind = options.pop("kind", None)
-    if kind is None and options:
-        raise InputError(f"{path}: [material] needs a kind: {', '.join(MATERIALS)}")
-    if kind is None:
-        stuff = default_material(body)
-    else:
-        cls = MATERIALS[check_name("material", kind, MATERIALS)]
-        check_known(path, "[material]", options, {item.name for item in fields(cls)})
-        stuff = cls(**options)
-    model = Model.of(
-        body,
-        stuff,
-        gravity=world.get("gravity", EARTH),
-        air=world.get("air", 0.0),
-        viscosity=world.get("viscosity", 0.0),
-    )
+    same = {"gravity": world.get("gravity", EARTH), "air": world.get("air", 0.0)}
+    model, sew = _bodies(path, data, {**same, "viscosity": world.get("viscosity", 0.0)})
+    body = model.mesh
     if _is_sewn(body, sew):
         model = model.sew()
     pins = table_of(path, data, "pins")
@@ -308,6 +294,16 @@ def _described(path: Path, data: dict[str, Any]) -> Scene:
     motion = {key: world[key] for key in ("wind", "substeps", "integrator") if key in world}
     settings = {"description": data}
     return Scene(path.stem, model, world.get("time_step", 1 / 30), settings=settings, **motion)
+
+
+def _bodies(path: Path, data: dict[str, Any], same: dict[str, Any]) -> tuple[Model, bool]:
+    """The body of [mesh] and [material], and whether it is to be sewn; or those of [[parts]]."""
+    if "parts" in data:
+        return model_of_parts(path, data, same, _mesh), False
+    shape = dict(table_of(path, data, "mesh"))
+    sew = shape.pop("sew", False) if "file" in shape else False
+    body = _mesh(path, shape)
+    return Model.of(body, material_of(path, table_of(path, data, "material"), body), **same), sew
 
 
 def _mesh(path: Path, options: dict[str, Any]) -> Mesh:

@@ -20,6 +20,7 @@ from ...constraints.kernels.local import gather
 from ...constraints.kernels.rotation import local_rotations
 from ...constraints.kernels.volume import local_volumes
 from ...energy.system import System
+from .block_membranes import Membranes
 from .block_patterns import SOLID, coarse_pattern, layout_entries, split_entries, unit_prolongations
 from .hierarchy import COARSE, LARGEST_DENSE, Hierarchy, Transfer, transfer_of
 from .kernels.acceleration import BLOCK
@@ -128,7 +129,8 @@ class BlockLevels:
     def __init__(self, layout: Layout, pointers: np.ndarray, hierarchy: Hierarchy, seed: int):
         self.layout = layout
         rest, w, wl = (layout_entries(layout, values) for values in split_entries(layout))
-        turned = not _solids(layout) and not layout.potentials
+        self.membranes = Membranes(layout)
+        turned = not _solids(layout) and not layout.potentials and not self.membranes.tables
         off = layout.matrix
         self.fine = BlockLevel(off.row_at, off.middle, off.j, pointers, turned)
         self.levels = [self.fine]
@@ -243,7 +245,8 @@ class BlockLevels:
         volumes = corner_lists(*corners, vertices[1], places, np.zeros(len(places), np.float32))[:3]
         arrays |= dict(zip(("volume_at", "near", "far"), volumes, strict=True))
         wrap = wrap_entries.over(0, fine.n, shares=shares, normals=normals, **arrays)
-        return [*phases, wrap, *self._hyperelastic(), fine.factor_phase()]
+        membranes = self.membranes.pairs(fine.at, fine.middle, fine.j, fine.mirror, fine.blocks)
+        return [*phases, wrap, *self._hyperelastic(), *membranes, fine.factor_phase()]
 
     def _hyperelastic(self) -> list[Phase]:
         """The Hessians of hyperelastic elements, pair by pair of their corners."""
@@ -267,10 +270,10 @@ class BlockLevels:
         if stage is not None:
             for kernel, table in ((contact_gains, stage.pairs), (wall_gains, stage.walls)):
                 sums.append(np.zeros(-(-stage.room // BLOCK)))
-                judged = {**kernel.select(table), "q_old": q_old, "partial": sums[-1]}
-                phases.append(kernel.over(0, stage.room, grain=BLOCK, **judged))
-        for potential in self.layout.potentials:
-            phase, partial = potential.judging(q_old)
+                arrays = {**kernel.select(table), "q_old": q_old, "partial": sums[-1]}
+                phases.append(kernel.over(0, stage.room, grain=BLOCK, **arrays))
+        judged = [potential.judging(q_old) for potential in self.layout.potentials]
+        for phase, partial in (*judged, *self.membranes.judging(q_old)):
             phases.append(phase)
             sums.append(partial)
         return phases, sums

@@ -10,6 +10,7 @@ import scipy.sparse.linalg as spl
 
 from ...colouring import colour
 from ...constraints import ConstraintGroup
+from ...constraints.kernels.membrane import local_membranes
 from ...constraints.kernels.rotation import local_rotations
 from ...constraints.kernels.volume import local_volumes
 from ...energy.kernels.assemble import add_stiffness, pair_springs, sort_rows, split_rows
@@ -17,6 +18,7 @@ from .hierarchy import Hierarchy
 from .layout import Layout
 
 SOLID = local_rotations, local_volumes  # tetrahedra that have blocks of their own
+OWN = (*SOLID, local_membranes)  # and triangles
 
 
 def split_entries(layout: Layout) -> tuple[np.ndarray, ...]:
@@ -29,7 +31,7 @@ def split_entries(layout: Layout) -> tuple[np.ndarray, ...]:
             add_stiffness(off.indptr, off.indices, values, diagonal, group.vertices, group.operator, weight)
         return values
 
-    springs, tets = system.springs, [g for g in system.projected if g.kind.kernel in SOLID]
+    springs, tets = system.springs, [g for g in system.projected if g.kind.kernel in OWN]
     w = total(springs, [g.weights for g in springs])
     wl = total(springs, [g.weights * g.parameters[:, 0] for g in springs])
     tets += [term.proxy for term in system.hyperelastic]

@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ...backends.cpu.arguments import Phase, phase_kernel
 from ...constraints import ConstraintGroup
+from ...constraints.kernels.membrane import local_membranes
 from ...constraints.kernels.rotation import local_rotations
 from ...constraints.kernels.volume import local_volumes
 from ...energy.system import System, assembled
@@ -22,6 +23,7 @@ from .hierarchy import transfer_of
 from .kernels import lattice as kernel
 from .kernels import lattice_cells
 from .kernels.linear import restrict_rows
+from .kernels.membrane_blocks import membrane_cells
 from .lattice_parts import Part, axes_of, cells_for, edge_lengths, features, part_of
 from .layout import Layout
 
@@ -135,16 +137,26 @@ class LatticeSpace:
                 self._constant_groups.append(_subset(group, own & ~near))
             springs.append(self._pieces(_subset(group, near), xi, part_of))
         self.springs = self._by_cell(springs)
-        tets: dict[phase_kernel, list[tuple[np.ndarray, ...]]] = {local_rotations: [], local_volumes: []}
+        tets: dict[phase_kernel, list[tuple[np.ndarray, ...]]] = {
+            local_rotations: [],
+            local_volumes: [],
+            local_membranes: [],
+        }
         for group in system.projected:
-            if group.kind.kernel not in tets or self.dims < 3:
+            if group.kind.kernel not in tets or self.dims < (2 if group.kind.kernel is local_membranes else 3):
                 self._constant_groups.append(group)
                 continue
-            own = _subset(group, part_of[group.vertices[:, 0]] >= 0)
+            own = part_of[group.vertices[:, 0]] >= 0
+            if group.kind.kernel is local_membranes:  # meshes of users have triangles larger than a cell
+                near = own & (np.ptp(xi[group.vertices], axis=1).max(axis=1, initial=0.0) <= 1.0)
+                if (own & ~near).any():
+                    self._constant_groups.append(_subset(group, own & ~near))
+                own = near
+            own = _subset(group, own)
             cell, low = self._cell_of(xi[own.vertices].mean(axis=1), part_of[own.vertices[:, 0]])
             slopes = np.einsum("mrk,mkf->mfr", own.operator, features(xi[own.vertices] - low[:, None]))
-            tets[group.kind.kernel].append((own.vertices, own.weights, own.operator, slopes, cell))
-        self.tets, self.volumes = (_sampled(found, self.cells) for found in tets.values())
+            tets[group.kind.kernel].append((own.vertices, own.weights, own.operator, slopes, cell, own.parameters))
+        self.tets, self.volumes, self.membranes = (_sampled(found, self.cells) for found in tets.values())
 
     def _pieces(self, group: ConstraintGroup, xi: np.ndarray, part_of: np.ndarray) -> tuple[np.ndarray, ...]:
         """Vertices, stiffness, rest length, differences of the features, and the cell, of springs cut at cell borders.
@@ -219,7 +231,7 @@ class LatticeSpace:
     @property
     def sampled(self) -> bool:
         """Whether some constraints stand for others."""
-        return bool(len(self.tets[1]) or len(self.volumes[1]))
+        return bool(len(self.tets[1]) or len(self.volumes[1]) or len(self.membranes[1]))
 
     # --- using it -------------------------------------------------------------------------------------------------
 
@@ -239,13 +251,19 @@ class LatticeSpace:
         if self.dims == 2:
             phases.append(lattice_cells.planar_cells.over(0, self.cells, grain=1, **cells))
         else:
-            starts, vertices, operator, weights, slopes = self.tets
+            starts, vertices, operator, weights, slopes, _ = self.tets
             cells |= {"tet_starts": starts, "corners4": layout.rank[vertices], "operator": operator}
             cells |= {"weights": weights, "slopes": slopes, "corners": corners}
-            starts, vertices, operator, weights, slopes = self.volumes
+            starts, vertices, operator, weights, slopes, _ = self.volumes
             cells |= {"volume_starts": starts, "volume_corners": layout.rank[vertices], "volume_operator": operator}
             cells |= {"volume_weights": weights, "volume_slopes": slopes}
             phases.append(lattice_cells.general_cells.over(0, self.cells, grain=1, **cells))
+        if len(self.membranes[1]):
+            starts, vertices, operator, weights, slopes, parameters = self.membranes
+            sampled = {"starts": starts, "vertices": layout.rank[vertices], "operator": operator, "weights": weights}
+            sampled |= {"slopes": slopes, "parameters": parameters, "corners": corners}
+            sampled |= {name: cells[name] for name in ("q", "coefficients", "h")}
+            phases.append(membrane_cells.over(0, self.cells, grain=1, **sampled))
         slabs = {"slabs": self.slabs, "u": u}
         lists: dict[str, np.ndarray] = {
             "cell_at": self.cell_at,
@@ -330,15 +348,17 @@ def _subset(group: ConstraintGroup, some: np.ndarray) -> ConstraintGroup:
     return ConstraintGroup(group.kind, *parts)
 
 
-def _sampled(tets: Sequence[tuple[np.ndarray, ...]], cells: int) -> tuple[np.ndarray, ...]:
-    """Starts of the cells, then vertices, operators, weights and slopes of the tetrahedra that stand for all of theirs.
+def _sampled(found: Sequence[tuple[np.ndarray, ...]], cells: int) -> tuple[np.ndarray, ...]:
+    """Starts of the cells; vertices, operators, weights, slopes and parameters of the elements that stand for theirs.
 
     A few, evenly spaced in each cell's list, carry the weight of the others; where there are fewer, some stand twice.
     """
-    if not tets:
+    if not found:
         none, rows = np.zeros(0, np.float32), np.zeros((0, 4), np.float32)
-        return np.zeros(cells + 1, np.int32), np.zeros((0, 4), np.int32), none, none, rows
-    vertices, weights, operator, slopes, cell = (np.concatenate(column) for column in zip(*tets, strict=True))
+        return np.zeros(cells + 1, np.int32), np.zeros((0, 4), np.int32), none, none, rows, none
+    vertices, weights, operator, slopes, cell, parameters = (
+        np.concatenate(column) for column in zip(*found, strict=True)
+    )
     order = np.argsort(cell, kind="stable")
     counts = np.bincount(cell, minlength=cells)
     begin = np.concatenate([[0], np.cumsum(counts)])[:-1]
@@ -349,6 +369,8 @@ def _sampled(tets: Sequence[tuple[np.ndarray, ...]], cells: int) -> tuple[np.nda
     share *= (np.bincount(cell, weights, minlength=cells)[used] / share.sum(axis=1))[:, None]
     starts = np.concatenate([[0], np.cumsum(np.where(counts > 0, SAMPLED, 0))]).astype(np.int32)
     flat = chosen.ravel()
-    rows = np.zeros((len(flat) * slopes.shape[1], 4), np.float32)
-    rows[:, :3] = slopes[flat].reshape(-1, 3)
-    return starts, vertices[flat], operator[flat].astype(np.float32), share.ravel().astype(np.float32), rows
+    _, features, measures = slopes.shape
+    rows = np.zeros((len(flat) * features, 4), np.float32)
+    rows[:, :measures] = slopes[flat].reshape(-1, measures)
+    single = [array.astype(np.float32) for array in (operator[flat], share.ravel(), rows, parameters[flat])]
+    return starts, vertices[flat], *single

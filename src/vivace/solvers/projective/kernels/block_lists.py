@@ -184,18 +184,18 @@ def corner_lists(at, j, vertices, slots, scales):
 
 @compiled
 def pair_places(at, j, vertices, rows):
-    """For each entry (i, j) above the diagonal, the pairs of corners (i, j) of tetrahedra: where their blocks are.
+    """For each entry (i, j) above the diagonal, the pairs of corners (i, j) of elements: where their blocks are.
 
-    Corners of a tetrahedron are in rising order; `rows` (m, 6) says where the blocks of its pairs begin
-    (`hyperelastic.kernels.phases.pairs`).
+    Corners of an element are in rising order; `rows` (m, 6) of tetrahedra and (m, 3) of triangles says where the blocks
+    of its pairs begin (`hyperelastic.kernels.phases.pairs`, `membrane_blocks.membrane_pairs`).
     """
     out_at = np.zeros(j.shape[0] + 1, np.int64)
     places, cursor = np.empty(0, np.int32), out_at[:-1].copy()
     for fill in range(2):
         for t in range(vertices.shape[0]):
             pair = 0
-            for a in range(3):
-                for b in range(a + 1, 4):
+            for a in range(vertices.shape[1] - 1):
+                for b in range(a + 1, vertices.shape[1]):
                     entry = find(at, j, vertices[t, a], vertices[t, b])
                     if fill == 0:
                         out_at[entry + 1] += 1
