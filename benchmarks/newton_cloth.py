@@ -1,0 +1,122 @@
+"""Newton's hanging cloth by its own solvers and by SolverVivace: milliseconds a frame, centimetres from a converged run.
+
+    python benchmarks/newton_cloth.py                       # a minute of compiling first, some minutes of references
+
+Two models of the same sheet, as the example makes them: of springs, for XPBD, and of triangles, for VBD. Damping of
+elements is set to zero, and bending of the model of springs is counted per length of edge, so that all solvers of a
+model have one energy; triangles stretch by half here, where ours are linear and Newton's neo-Hookean: there each has a
+converged run of its own. That is the same solver in very small steps: many of them, with many iterations in each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+
+import newton
+import newton.examples
+import newton.viewer
+import numpy as np
+import warp as wp
+from newton.examples.cloth.example_cloth_hanging import Example
+
+from vivace.newton import SolverVivace
+
+FRAMES, SEEN = 60, (30, 60)  # at 60 frames a second: after 0.5 and 1 s
+
+
+class Hanging(Example):
+    """The example without damping, with a solver of one's own."""
+
+    def __init__(self, kind: str, width: int, height: int):
+        options = ["--viewer", "null", "--solver", kind, "--width", str(width), "--height", str(height)]
+        super().__init__(newton.viewer.ViewerNull(num_frames=FRAMES), Example.create_parser().parse_args(options))
+
+    def capture(self) -> None:
+        self.graph = None
+        for array in (self.model.tri_materials, self.model.edge_bending_properties, self.model.spring_damping):
+            if array is not None and array.size:
+                array.numpy()[..., 2 if array is self.model.tri_materials else slice(-1, None)] = 0.0
+        if self.solver_type == "xpbd":  # it takes ke θ²/2 where the others take ke l θ²/2
+            self.model.edge_bending_properties.numpy()[:, 0] *= self.model.edge_rest_length.numpy()
+
+    def run(self, solver, substeps: int, collide: bool = True) -> tuple[float, list[np.ndarray]]:
+        """Median milliseconds of a frame, and positions at the times that are compared."""
+        states, places, times = [self.model.state(), self.model.state()], [], []
+        for frame in range(FRAMES):
+            begun = time.perf_counter()
+            for _ in range(substeps):
+                states[0].clear_forces()
+                if collide:
+                    self.collision_pipeline.collide(states[0], self.contacts)
+                solver.step(states[0], states[1], self.control, self.contacts, 1 / (60 * substeps))
+                states.reverse()
+            times.append(1e3 * (time.perf_counter() - begun))
+            if frame + 1 in SEEN:
+                places.append(states[0].particle_q.numpy().copy())
+        return float(np.median(times)), places
+
+
+def apart(found: list[np.ndarray], reference: list[np.ndarray]) -> list[float]:
+    """RMS centimetres at each time."""
+    return [100 * float(np.sqrt(np.mean(np.sum((a - b) ** 2, axis=1)))) for a, b in zip(found, reference, strict=True)]
+
+
+def measure(kind: str, own, width: int, height: int, fine: tuple[int, int]) -> list[dict]:
+    """Rows of one model."""
+    example = Hanging(kind, width, height)
+    ours = {"triangles": kind == "vbd", "springs": kind == "xpbd"}
+    if kind == "xpbd":  # SolverVivace counts bending per length
+        plain = Hanging(kind, width, height)
+        plain.model.edge_bending_properties.numpy()[:, 0] /= plain.model.edge_rest_length.numpy()
+    else:
+        plain = example
+    theirs = example.run(own(example.model, fine[1]), fine[0])[1]
+    if kind == "xpbd":
+        reference = theirs
+    else:
+        fully = SolverVivace(plain.model, iterations=30, substeps=1, **ours)
+        reference = plain.run(fully, fine[0], collide=False)[1]
+    rows = [{"model": kind, "solver": "between the two converged runs", "cm": apart(reference, theirs)}]
+    for substeps, iterations in ((10, 10), (10, 4), (2, 10)):
+        ms, places = example.run(own(example.model, iterations), substeps)
+        name = f"Newton's {kind.upper()}, {substeps} steps x {iterations} iterations"
+        rows.append({"model": kind, "solver": name, "ms": ms, "cm": apart(places, theirs)})
+    for options in ({"iterations": 4}, {"iterations": 8}, {"iterations": 16, "substeps": 4}, {"budget_ms": 16}):
+        ms, places = plain.run(SolverVivace(plain.model, **ours, **options), 1, collide=False)
+        said = ", ".join(f"{key}={value}" for key, value in options.items())
+        rows.append({"model": kind, "solver": f"SolverVivace({said})", "ms": ms, "cm": apart(places, reference)})
+    return rows
+
+
+def vbd(model, iterations: int):
+    return newton.solvers.SolverVBD(model=model, iterations=iterations)
+
+
+def xpbd(model, iterations: int):
+    return newton.solvers.SolverXPBD(model=model, iterations=iterations)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--height", type=int, default=32)
+    parser.add_argument("--fine", type=int, default=64, help="steps a frame of the converged runs")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    wp.config.log_level = wp.LOG_WARNING
+    size = arguments.width, arguments.height
+    with wp.ScopedDevice("cpu"):
+        rows = measure("xpbd", xpbd, *size, (arguments.fine, 60)) + measure("vbd", vbd, *size, (arguments.fine, 30))
+    if arguments.json:
+        print(json.dumps(rows))
+        return
+    print(f"{size[0]} x {size[1]} cells\n{'model':6} {'solver':42} {'ms/frame':>9} {'cm, 0.5 s':>10} {'cm, 1 s':>9}")
+    for row in rows:
+        ms = f"{row['ms']:9.1f}" if "ms" in row else " " * 9
+        print(f"{row['model']:6} {row['solver']:42} {ms} {row['cm'][0]:10.2f} {row['cm'][1]:9.2f}")
+
+
+if __name__ == "__main__":
+    main()
