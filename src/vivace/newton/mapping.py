@@ -22,6 +22,7 @@ from ..rigid.bodies import Body
 from . import membrane
 
 ACTIVE = 1  # of Newton's ParticleFlags
+FIRMER = 10.0  # than pins are by default: Newton's do not give way at all
 FLAT = 1e-5  # rad: a rest angle below it is none
 __all__ = ["Mapped", "as_numpy", "mapped", "membrane"]
 
@@ -101,7 +102,7 @@ def mapped(
     weights = np.where(masses > 0, masses, float(np.median(masses[free])))
     model = Model(mesh, weights, tuple(groups), gravity, air, viscosity, terms=tuple(_bodies(source, mesh)))
     if len(fixed):
-        model = model.pin(fixed)
+        model = model.pin(fixed, stiffness=FIRMER * model.pin_stiffness)
     touched = list(colliders)
     if touched or self_contact:
         apart = float(np.median(as_numpy(source.particle_radius))) if thickness is None else thickness
