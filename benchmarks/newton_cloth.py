@@ -1,11 +1,12 @@
-"""Newton's hanging cloth by its own solvers and by SolverVivace: milliseconds a frame, centimetres from a converged run.
+"""Newton's hanging cloth by its own solvers and by SolverVivace: milliseconds a frame, centimetres from converged runs.
 
-    python benchmarks/newton_cloth.py                       # a minute of compiling first, some minutes of references
+    python benchmarks/newton_cloth.py          # a minute of compiling first, then some minutes of converged runs
 
 Two models of the same sheet, as the example makes them: of springs, for XPBD, and of triangles, for VBD. Damping of
-elements is set to zero; in the model of springs so is bending, which XPBD counts in its own way, and particles do not push
-each other, which would be contacts of grains. Springs are the same in both, and are held to one converged run, XPBD's; triangles are linear in ours and neo-Hookean in Newton's, and each is
-held to a converged run of its own. That is the same solver in very small steps, with many iterations in each.
+elements is set to zero. In the model of springs so is bending, which XPBD counts in its own way, and particles do not
+push each other, as grains would. Springs are the same in both, and are held to one converged run, XPBD's; triangles are
+linear in ours and neo-Hookean in Newton's, and each is held to a converged run of its own. That is the same solver in
+very small steps, with many iterations in each.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Hanging(Example):
                 array.numpy()[..., 2 if array is self.model.tri_materials else slice(-1, None)] = 0.0
         if self.solver_type == "xpbd":  # whose bending is another energy
             self.model.edge_bending_properties.numpy()[:] = 0.0
-            self.model.particle_grid = None  # particles would push each other as grains do
+            self.model.particle_max_radius = 0.0  # otherwise particles push each other
 
     def run(self, solver, substeps: int, collide: bool = True) -> tuple[float, list[np.ndarray]]:
         """Median milliseconds of a frame, and positions at the times that are compared."""

@@ -19,12 +19,14 @@ def gradients(count=200, seed=1):
     return np.eye(3, 2) + rng.normal(size=(count, 3, 2)) * rng.choice([0.01, 0.3, 2.0], size=(count, 1, 1))
 
 
+@pytest.mark.slow
 def test_the_nearest_unstrained_triangle_is_that_of_the_singular_vectors():
     for f in gradients():
         u, _, vt = np.linalg.svd(f, full_matrices=False)
         np.testing.assert_allclose(projected("membrane-strain", f), u @ vt, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_nearest_triangle_of_equal_area():
     """σ₁σ₂ = 1, and no other point of the hyperbola is nearer."""
     x = np.geomspace(1e-3, 1e3, 200_001)

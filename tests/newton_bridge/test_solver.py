@@ -1,4 +1,4 @@
-"""SolverVivace inside Newton: its own examples, and equations that hold whatever the solver. Needs the extra `newton`."""
+"""SolverVivace inside Newton: its own examples, and equations that hold for any solver. Needs the extra `newton`."""
 
 import logging
 from importlib.util import find_spec
@@ -132,7 +132,7 @@ def test_a_hanging_spring_stretches_by_its_load(newton):
 
 
 def test_a_hanging_sheet_stretches_by_its_load(newton):
-    """A narrow strip under its own weight: with μ = λ its modulus is 4 μ (μ+λ)/(2 μ+λ) = 8/3 μ, and it gains ρ g L²/2E."""
+    """A strip under its own weight: with μ = λ its modulus E is 4 μ (μ+λ)/(2 μ+λ) = 8/3 μ, and it gains ρ g L²/2E."""
     builder = newton.ModelBuilder()
     builder.add_cloth_grid(
         **at(0.0, 0.0, 0.0, turned=True), dim_x=20, dim_y=2,

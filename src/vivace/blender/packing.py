@@ -56,8 +56,9 @@ def manifest(wheels: Sequence[str] = ()) -> str:
 def platforms(wheels: Sequence[str]) -> tuple[str, ...]:
     """Blender's names of the platforms that compiled wheels are for; none: all."""
     known = (
-        ("manylinux", "x86_64", "linux-x64"), ("manylinux", "aarch64", "linux-arm64"), ("macosx", "arm64", "macos-arm64"),
-        ("macosx", "x86_64", "macos-x64"), ("win_amd64", "", "windows-x64"), ("linux_x86_64", "", "linux-x64"),
+        ("manylinux", "x86_64", "linux-x64"), ("manylinux", "aarch64", "linux-arm64"),
+        ("linux_x86_64", "", "linux-x64"),
+        ("macosx", "arm64", "macos-arm64"), ("macosx", "x86_64", "macos-x64"), ("win_amd64", "", "windows-x64"),
     )  # fmt: skip
     found = {name for wheel in wheels for a, b, name in known if a in wheel and b in wheel}
     return tuple(sorted(found))

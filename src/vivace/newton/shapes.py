@@ -1,4 +1,4 @@
-"""The shapes of a Newton model as colliders: those of the world stand still, those of bodies go where their body goes."""
+"""The shapes of a Newton model as colliders: those of the world stand still, those of bodies go with their body."""
 
 from __future__ import annotations
 
@@ -135,7 +135,8 @@ def _round(kind: int, scale: np.ndarray) -> np.ndarray:
     if kind == ELLIPSOID:
         heights = np.cos(np.linspace(0.0, np.pi, AROUND // 2 + 1))
         rows = [ring * np.sqrt(1 - z * z) + [0, 0, z] for z in heights]
-        return np.concatenate(rows) * scale
+        found: np.ndarray = np.concatenate(rows) * scale
+        return found
     radius, half = float(scale[0]), float(scale[1])
     bottom = ring * radius + [0, 0, -half]
     top = np.array([[0.0, 0.0, half]]) if kind == CONE else ring * radius + [0, 0, half]
@@ -145,5 +146,6 @@ def _round(kind: int, scale: np.ndarray) -> np.ndarray:
 def _centre(shape: Any) -> np.ndarray:
     """What a rigid body of this shape turns about."""
     if isinstance(shape, Capsule):
-        return 0.5 * (np.array(shape.start) + np.array(shape.end))
+        middle: np.ndarray = 0.5 * (np.array(shape.start) + np.array(shape.end))
+        return middle
     return np.array(shape.point if isinstance(shape, Plane) else shape.centre, np.float64)

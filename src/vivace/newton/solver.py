@@ -34,17 +34,17 @@ class SolverVivace(SolverBase):  # type: ignore[misc]
     Long steps suit it: it makes substeps of its own. Where an example calls a solver ten times a frame, call this one
     once. Contacts are its own, found in every substep with surfaces kept apart: `contacts` is not read.
 
-    Particles without inverse mass, or without the flag ACTIVE, are held where `state_in` has them: write their positions
-    to move them. Shapes of bodies go where `body_q` and `body_qd` of `state_in` lead them; bodies themselves pass to
-    `state_out` as they are, and feel nothing.
+    Particles without inverse mass, or without the flag ACTIVE, are held where `state_in` has them: write their
+    positions to move them. Shapes of bodies go where `body_q` and `body_qd` of `state_in` lead them; bodies themselves
+    pass to `state_out` as they are, and feel nothing.
 
     Limitations: damping of elements (`tri_kd`, `edge_kd`, `spring_damping`, `k_damp`) is not mapped, say `viscosity` or
         `air` instead; nor are lift and drag of triangles, activations, muscles, joints, rigid bodies that cloth pushes,
         particle-particle contacts (grains), attachments of particles to bodies, restitution, `soft_contact_ke` and `kd`
         (contacts are hard), margins of shapes, height fields and Gaussians. Triangles are a linear elastic sheet of μ
         and λ in the axes of their rotation, and agree with Newton's neo-Hookean membrane for small strains; bending is
-        that of `SolverVBD` for small angles. A collider of a moving body is the convex hull of its mesh. Steps cannot be
-        captured in a graph, nor be differentiated.
+        that of `SolverVBD` for small angles. A mesh on a body is its convex hull. Steps cannot be captured in a graph, nor
+        be differentiated.
     """
 
     class ObservableKind(SolverBase.ObservableKind):  # type: ignore[misc]
@@ -59,16 +59,16 @@ class SolverVivace(SolverBase):  # type: ignore[misc]
     class Observables(SolverBase.Observables):  # type: ignore[misc]
         """What a step can tell: how far from solved its last substep is."""
 
-        residual: Any = SolverBase.Observables.field(dtype=wp.vec3, frequency=PARTICLE)
+        residual: Any = SolverBase.Observables.field(dtype=wp.vec3, frequency=PARTICLE)  # noqa: RUF009  Newton's way
         """Forces that the step has left unbalanced [N], shape (particle_count,): the gradient of its energy."""
 
-        position_error: Any = SolverBase.Observables.field(dtype=wp.float32, frequency=ONCE)
+        position_error: Any = SolverBase.Observables.field(dtype=wp.float32, frequency=ONCE)  # noqa: RUF009  Newton's way
         """RMS distance of the particles from the converged minimum [m], shape (1,). Takes seconds; NaN in contact."""
 
-        relative_error: Any = SolverBase.Observables.field(dtype=wp.float32, frequency=ONCE)
+        relative_error: Any = SolverBase.Observables.field(dtype=wp.float32, frequency=ONCE)  # noqa: RUF009  Newton's way
         """Share of the energy that is still to be removed, shape (1,); likewise."""
 
-        iterations: Any = SolverBase.Observables.field(dtype=wp.float32, frequency=ONCE)
+        iterations: Any = SolverBase.Observables.field(dtype=wp.float32, frequency=ONCE)  # noqa: RUF009  Newton's way
         """Iterations of the step, shape (1,)."""
 
     SUPPORTED_OBSERVABLES = frozenset({"residual", "position_error", "relative_error", "iterations"})

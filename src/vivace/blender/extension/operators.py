@@ -4,6 +4,7 @@ import time
 from contextlib import ExitStack
 
 import bpy
+
 from vivace.blender import Bake
 from vivace.errors import VivaceError
 
@@ -13,7 +14,7 @@ SHARE = 0.1  # s that a bake works before Blender may draw
 
 
 class VIVACE_OT_bake(bpy.types.Operator):
-    """Simulate the cloth over the frame range, and play it from a cache"""
+    """Simulate the cloth over the frame range, and play it from a cache."""
 
     bl_idname = "vivace.bake"
     bl_label = "Bake"
@@ -101,7 +102,7 @@ class VIVACE_OT_bake(bpy.types.Operator):
 
 
 class VIVACE_OT_free_bake(bpy.types.Operator):
-    """Delete the cache, and let the mesh be as it was"""
+    """Delete the cache, and let the mesh be as it was."""
 
     bl_idname = "vivace.free_bake"
     bl_label = "Free Bake"

@@ -1,8 +1,9 @@
 """What an object knows of its cloth: `object.vivace`, saved with the file."""
 
 import bpy
-import vivace
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+
+import vivace
 
 
 def _fabrics():

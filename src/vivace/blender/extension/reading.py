@@ -4,6 +4,7 @@ from pathlib import Path
 
 import bpy
 import numpy as np
+
 from vivace.blender import ClothFrames, Settings, Track
 
 MODIFIER = "Vivace"
@@ -93,7 +94,7 @@ class Reader:
         self._pins = weights_of(thing, thing.vivace.vertex_group)
         self._cloth = None
         self._led, self._local = [], []
-        self._colliders = [other for other in self._collision_objects()]
+        self._colliders = list(self._collision_objects())
         self._tracks = {other.name: [] for other in self._colliders}
         self._faces = {}
         self.read = 0
