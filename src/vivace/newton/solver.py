@@ -43,8 +43,8 @@ class SolverVivace(SolverBase):  # type: ignore[misc]
         particle-particle contacts (grains), attachments of particles to bodies, restitution, `soft_contact_ke` and `kd`
         (contacts are hard), margins of shapes, height fields and Gaussians. Triangles are a linear elastic sheet of μ
         and λ in the axes of their rotation, and agree with Newton's neo-Hookean membrane for small strains; bending is
-        that of `SolverVBD` for small angles. A mesh on a body is its convex hull. Steps cannot be captured in a graph, nor
-        be differentiated.
+        that of `SolverVBD` for small angles. A mesh on a body is its convex hull. Steps cannot be captured in a graph,
+        nor be differentiated.
     """
 
     class ObservableKind(SolverBase.ObservableKind):  # type: ignore[misc]
