@@ -31,7 +31,7 @@ LAYERS = [
     ("simulation",),
     ("scenes",),
     ("pictures",),
-    ("bench",),
+    ("bench", "blender", "newton"),
     ("viewer",),
     ("cli",),
     ("everything",),

@@ -68,7 +68,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
         return top
 
     from ..simulation.motion import INTEGRATORS
-    from . import bench, commands, compare, tune
+    from . import bench, blender, commands, compare, tune
 
     sub = command(
         "list",
@@ -178,6 +178,9 @@ def parser(only: str = "") -> argparse.ArgumentParser:
 
     sub = command("tune", "find a Chebyshev solver's rho for a scene", tune.DETAILS, tune.tune)
     tune.add_arguments(sub)
+
+    sub = command("blender-extension", "build the extension for Blender", blender.DETAILS, blender.build)
+    blender.add_arguments(sub)
 
     sub = command("bench", "time the kernels", bench.DETAILS, bench.bench)
     bench.add_arguments(sub)
