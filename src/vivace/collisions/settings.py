@@ -27,6 +27,7 @@ class Collisions:
         guard: check, after the solver, that no surface has passed through another, and keep apart what would.
         sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it is.
         bodies: rigid bodies (`vivace.Body`) that it touches, free, moved along a path, or fixed.
+        animated: surfaces that move and deform (`vivace.AnimatedMesh`).
     """
 
     colliders: tuple[Any, ...]
@@ -37,6 +38,7 @@ class Collisions:
     guard: bool = True
     sleep: float = 0.0
     bodies: tuple[Any, ...] = ()
+    animated: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.colliders, (tuple, list)):

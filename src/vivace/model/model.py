@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import HEAVIEST, LARGEST, LIGHTEST, STRONGEST, as_list, check_within, is_number, real_array, shown
+from ..collisions.animated import AnimatedMesh
 from ..collisions.colliders import Collider
 from ..collisions.settings import Collisions, as_friction
 from ..constraints import ConstraintGroup, Role, make_group
@@ -22,6 +23,7 @@ from ..storage import storable
 from ..terms.term import Term, try_out
 from .attachments import Attachment, attached_to, check_attachments, find_body
 from .materials import Material, default_material
+from .paths import Path, PinPath, as_path, check_paths, without
 
 EARTH = (0.0, -9.81, 0.0)
 FIRM = 30.0  # times as stiff as the stiffest constraint: beside it, all of a model is soft
@@ -45,6 +47,7 @@ class Model:
         collisions: what it may touch: see `collide`.
         terms: what else it stores energy in: see `add`.
         attachments: which of its vertices follow rigid bodies: see `attach`.
+        paths: which of its pins follow a path: see `pin`.
     """
 
     mesh: Mesh
@@ -56,6 +59,7 @@ class Model:
     collisions: Collisions | None = None
     terms: tuple[Term, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    paths: tuple[PinPath, ...] = ()
 
     @classmethod
     def of(
@@ -139,6 +143,7 @@ class Model:
             if twice in (held := attached_to(self.attachments)):
                 raise InputError(f"vertex {twice} is attached to {held[twice]} and would be held twice")
             raise InputError(f"vertex {twice} is pinned twice; move its target instead")
+        check_paths(self.paths, pinned, attached_to(self.attachments))
         for name in ("masses", "gravity"):  # copies: the caller's own arrays stay as they are
             array = getattr(self, name)
             if array.flags.writeable or array.base is not None:
@@ -191,7 +196,7 @@ class Model:
 
     def collide(
         self,
-        colliders: Collider | Body | Iterable[Collider | Body] = (),
+        colliders: Collider | Body | AnimatedMesh | Iterable[Collider | Body | AnimatedMesh] = (),
         *,
         thickness: float = 0.004,
         friction: float | tuple[float, float] = 0.3,
@@ -203,7 +208,8 @@ class Model:
         """Let the body touch colliders, rigid bodies, its own surface and other bodies of the model.
 
         Args:
-            colliders: one, or several: of `vivace.collisions`, which stand still, or `vivace.Body`, which may move.
+            colliders: one, or several: of `vivace.collisions`, which stand still, `vivace.Body`, which may move, or
+                `vivace.AnimatedMesh`, which deforms.
             thickness: the distance that contacts keep (m).
             friction: Coulomb's coefficient, or (static, kinetic).
             itself: whether surfaces of the model touch each other, one body's own and those of several.
@@ -214,12 +220,13 @@ class Model:
             sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it
                 is [macklin2014], so that a heap comes to rest.
         """
-        one = isinstance(colliders, Body) or callable(getattr(colliders, "distance", None))
+        one = isinstance(colliders, Body | AnimatedMesh) or callable(getattr(colliders, "distance", None))
         touching = (colliders,) if one else as_list("colliders", colliders)
         bodies = tuple(thing for thing in touching if isinstance(thing, Body))
-        still = tuple(thing for thing in touching if not isinstance(thing, Body))
-        settings = Collisions(still, thickness, as_friction(friction), itself, stiffness, guard, sleep, bodies)
-        return replace(self, collisions=settings)
+        animated = tuple(thing for thing in touching if isinstance(thing, AnimatedMesh))
+        still = tuple(thing for thing in touching if not isinstance(thing, Body | AnimatedMesh))
+        how = thickness, as_friction(friction), itself, stiffness, guard, sleep
+        return replace(self, collisions=Collisions(still, *how, bodies, animated))
 
     def pin(
         self,
@@ -227,31 +234,45 @@ class Model:
         *,
         stiffness: float | None = None,
         target: ArrayLike | None = None,
+        path: Path | None = None,
     ) -> Model:
-        """Hold vertices at their targets.
+        """Hold vertices at their targets, which may move.
+
+            model.pin("top", path=vv.Keyframes([0, 1], shifts=[[0, 0, 0], [0.5, 0, 0]]))
+            model.pin("top", path=lambda time: [0.5 * np.sin(time), 0, 0])
+            model.pin("waist", path=vv.caches.read("waist.abc"))
 
         Args:
             where: a group's name, or numbers of vertices.
             stiffness: in N/m; by default 30 times the stiffest weight in the model.
             target: one position for all, or one for each: in the order of `where`, or of the vertices for a named
                 group. By default where they are at rest.
+            path: how they move: `vivace.Keyframes` or a function of the time (s) that tells how far they are from
+                their targets, or an Animation, or a function, that tells where they are, in the same order. See
+                `vivace.model.paths`.
         """
         index = self.mesh.select(where)
         if not len(index):
             raise InputError("there is nothing to pin: the selection is empty")
+        listed = not isinstance(where, str) and np.size(where) == len(index)
+        order = np.argsort(np.asarray(where).ravel(), kind="stable") if listed else np.arange(len(index))
         if target is not None:
             given = real_array(target)
             if given is None:
                 raise InputError(f"pin targets must be numbers, not {shown(target)}")
-            if given.shape == (len(index), 3) and not isinstance(where, str):
-                given = given[np.argsort(np.asarray(where), kind="stable")] if np.size(where) == len(index) else given
+            if given.shape == (len(index), 3):
+                given = given[order]
             if given.shape not in ((3,), (len(index), 3)) or not np.isfinite(given).all():
                 raise InputError(f"pin targets must be finite, of shape (3,) or ({len(index)}, 3), not {given.shape}")
             check_within("pin targets", given, LARGEST)
             target = np.broadcast_to(given, (len(index), 3))
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
             raise InputError(f"a pin's stiffness must be positive, not {shown(stiffness)} N/m")
-        return self.constrain("pin", index, self.pin_stiffness if stiffness is None else stiffness, target=target)
+        held = self.constrain("pin", index, self.pin_stiffness if stiffness is None else stiffness, target=target)
+        if path is None:
+            return held
+        led = as_path(path, index, order, held.groups[-1].parameters, self.n)
+        return replace(held, paths=(*self.paths, led))
 
     def unpin(self, where: str | Sequence[int] | np.ndarray) -> Model:
         """Let go of what is pinned among some vertices; what follows a rigid body stays attached.
@@ -269,7 +290,7 @@ class Model:
             elif np.any(stay):
                 arrays = group.vertices[stay], group.operator[stay], group.weights[stay], group.parameters[stay]
                 groups.append(ConstraintGroup(group.kind, *arrays))
-        return replace(self, groups=tuple(groups))
+        return replace(self, groups=tuple(groups), paths=without(self.paths, np.array(free, np.int64)))
 
     def attach(
         self,
