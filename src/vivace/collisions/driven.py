@@ -26,6 +26,9 @@ from .surfaces import SurfaceContacts, Surfaces
 
 NEAR = 0.5  # of the thickness: what triangles and edges keep, so that they do not argue with vertices, which keep all
 
+EDGE = 1e-6  # weight below which a corner has none
+FACING = 0.5  # cosine of the largest angle between the normal of what is met on the way and that of the surface
+
 
 @dataclass(eq=False)
 class Sides:
@@ -115,9 +118,43 @@ class Driven:
         first = vertices[:, 0] < self.n
         second = vertices[:, 2] < self.n  # a corner of the triangle, or an end of the other edge
         use = np.ones(len(found), bool) if counts is None else counts
-        walls = self._walls(found, np.flatnonzero(use & first & ~second & ~of_edges))
-        patches = self._patches(found, surfaces, np.flatnonzero(use & (first != second) & (of_edges | second)))
+        led = use & (first != second)
+        led[led] = self._met_first(found, np.flatnonzero(led))
+        walls = self._walls(found, np.flatnonzero(led & first & ~of_edges))
+        patches = self._patches(found, surfaces, np.flatnonzero(led & (of_edges | second)))
         return walls, patches, found.ordered(np.flatnonzero(use & first & second))
+
+    def _met_first(self, found: SurfaceContacts, some: np.ndarray) -> np.ndarray:
+        """Which contacts with animated meshes count, of those that are met on the way.
+
+        A step is long: what goes in through one side of a body may meet another from within, and would be held there,
+        and what goes through a triangle comes by the sides of its neighbours. So normals must not lie in the surface,
+        and of the contacts of a vertex with a mesh those count that it meets with the first, give or take the
+        thickness; of a contact over several vertices, all are asked.
+        """
+        vertices, a = found.vertices[some], found.coefficients[some].astype(np.float64)
+        began, ends = (np.einsum("ck,ckx->cx", a, x[vertices, :3].astype(np.float64)) for x in (self._q, self._s))
+        normals = found.planes[some, :3].astype(np.float64)
+        before, after = (np.einsum("cx,cx->c", normals, z) for z in (began, ends))
+        apart = np.linalg.norm(began, axis=1)
+        met = (apart > 2 * self._thickness) | (before < 0.99 * apart)  # and not there when the step began
+        corners = self._q[vertices, :3].astype(np.float64)
+        edges = some >= found.vertex_triangle
+        one = np.where(edges[:, None], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1])
+        two = np.where(edges[:, None], corners[:, 3] - corners[:, 2], corners[:, 3] - corners[:, 1])
+        face = np.cross(one, two)
+        facing = np.abs(np.einsum("cx,cx->c", normals, face)) > FACING * np.linalg.norm(face, axis=1)
+        use = ~met | facing
+        time = np.where(met, np.maximum(before, 0.0) / np.maximum(before - after, np.maximum(before, 1e-30)), 0.0)
+        slack = self._thickness / np.maximum(np.linalg.norm(ends - began, axis=1), self._thickness)
+        mine = vertices < self.n
+        which = self._owner[np.where(mine, 0, vertices - self.n).max(axis=1)]
+        first = np.full(self.n * len(self.meshes), np.inf)
+        slots = np.where(mine, vertices, 0) * len(self.meshes) + which[:, None]
+        counted = mine & (np.abs(a) > EDGE) & use[:, None]
+        np.minimum.at(first, slots[counted], np.repeat((time + slack)[:, None], 4, axis=1)[counted])
+        late = np.where(counted, time[:, None] > first[slots], False)
+        return np.asarray(use & ~late.any(axis=1))
 
     def _walls(self, found: SurfaceContacts, some: np.ndarray) -> ContactList:
         """A vertex against a triangle: as a collider that carries it along."""
@@ -126,7 +163,8 @@ class Driven:
         weights = -found.coefficients[some, 1:].astype(np.float64)
         normals, gaps = found.planes[some, :3].astype(np.float64), found.planes[some, 3].astype(np.float64)
         which = self._owner[other[:, 0] - self.n]
-        ids = feature_ids(own, self._numbers(own, which, found.ids[some]))
+        alone = np.bincount(own, minlength=self.n)[own] == 1
+        ids = feature_ids(own, self._numbers(which, found.ids[some], alone))
         ones = np.ones((len(some), 1), np.float32)
         return self._listed(own[:, None], ones, normals, gaps, weights, other, which, ids)
 
@@ -157,8 +195,8 @@ class Driven:
             other[rows, 2] = vertices[rows, its.start]
         feature = np.where(edges, self._soft_triangles + np.where(mine_first, one, two), two)
         which = self._owner[other[:, 0] - self.n]
-        rank = self._numbers(feature, which, found.ids[some])
-        keys = patch_ids(feature, np.zeros(len(some), np.int64), rank, 1)
+        its = np.where(edges & ~mine_first, one, np.where(edges, two, one))  # an edge or a vertex of the mesh
+        keys = patch_ids(feature, np.zeros(len(some), np.int64), self._numbers(which, its), 1)
         corners = np.concatenate([own, own[:, :1]], axis=1)
         four = np.concatenate([weights, np.zeros((len(some), 1))], axis=1).astype(np.float32)
         return self._listed(corners, four, normals, gaps, shares, other, which, keys)
@@ -182,18 +220,15 @@ class Driven:
         listed = ContactList(vertices.astype(np.int32), coefficients, planes, self._friction[which], ids, motion)
         return listed.ordered(np.argsort(ids, kind="stable"))
 
-    def _numbers(self, feature: np.ndarray, which: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """What contacts call an animated mesh: another number for each that a feature has with the same one.
+    def _numbers(self, which: np.ndarray, ids: np.ndarray, alone: np.ndarray | None = None) -> np.ndarray:
+        """What contacts call an animated mesh: another number for each of its features.
 
-        Mostly there is one, which keeps its name, and with it its force, as the feature slides over the mesh.
+        A vertex that is `alone` with one of them calls it by the same number, whichever it is: it keeps its name, and
+        with it its force, as it slides over the mesh.
         """
-        count = len(self.meshes)
-        key = feature.astype(np.int64) * count + which
-        order = np.lexsort((ids, key))
-        firsts = np.flatnonzero(np.diff(key[order], prepend=-1))
-        rank = np.empty(len(key), np.int64)
-        rank[order] = np.arange(len(key)) - np.repeat(firsts, np.diff(np.append(firsts, len(key))))
-        return self._first_id + which + count * rank
+        feature = ids & ((1 << BITS) - 1)
+        feature = 1 + feature if alone is None else np.where(alone, 0, 1 + feature)
+        return self._first_id + which + len(self.meshes) * feature
 
     def _across(self, surfaces: Surfaces) -> np.ndarray:
         """For each edge of the joined surfaces, a corner of a triangle that it is a side of, and not its end."""
