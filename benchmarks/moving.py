@@ -127,7 +127,8 @@ def dress(frames: int, resolution: int, strip: Path | None) -> None:
         stages.append(report.stages)
     print(f"  crossings in {frames} frames: with the body {count[0]}, with itself {count[1]}")
     print(
-        f"  stretch: mean {100 * np.mean(mean):.3f} %, largest {100 * np.median(most):.2f} % (median), {100 * max(most):.1f} %"
+        f"  stretch: mean {100 * np.mean(mean):.3f} %, largest {100 * np.median(most):.2f} % (median) "
+        f"and {100 * max(most):.1f} %"
     )
     told = {name: float(np.median([row[name] for row in stages])) for name in stages[0]}
     print("  stages, median: " + ", ".join(f"{name} {value:.1f} ms" for name, value in told.items()))

@@ -18,6 +18,7 @@ from .settings import Collisions
 from .surfaces import Surfaces
 
 HEAVY = 1.0  # kg: of vertices of animated meshes, which are held
+MARGIN = 0.5, 4.0  # times the thickness: how much farther off contacts with animated meshes are, at least and at most
 TRIES = 4  # of the guard with vertices that stay where they were; then all do
 RECOVERY = 0.25  # share of the thickness by which a gap that is violated already recovers in a step
 
@@ -56,8 +57,7 @@ class Detector:
         shown = mesh if self._driven is None else self._driven
         self._sides = Sides.of(mesh.n_vertices, len(masses) - mesh.n_vertices, settings.itself, welds)
         bodies = self._sides.bodies(mesh.edges, welds)
-        margin = None if self._driven is None else settings.thickness  # solvers lead cloth to what moves fast
-        self._surfaces = Surfaces(shown.vertices, shown.triangles, settings.thickness, bodies, margin=margin)
+        self._surfaces = Surfaces(shown.vertices, shown.triangles, settings.thickness, bodies)
         if settings.guard:
             self._guard = Guard(shown, settings.thickness, masses, self._sides, bodies)
 
@@ -103,6 +103,8 @@ class Detector:
         only = None
         if self._driven is not None:
             (q, s), only = self._driven.joined(q, s), self._sides.own
+            # Solvers lead cloth elsewhere than to s: as with rigid bodies, what is half the way off is a contact.
+            self._surfaces.widen(np.clip(0.5 * self._driven.fastest, *(k * self.settings.thickness for k in MARGIN)))
         found = self._surfaces.find(q, s, threads, only=only)
         counts = self._sides.counting(found.vertices)
         if self._driven is None:

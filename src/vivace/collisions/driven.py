@@ -76,6 +76,7 @@ class Driven:
     Attributes:
         vertices: (n + driven, 3) of all, where they are at first.
         triangles: of all, those of the mesh first.
+        fastest: the longest way of a vertex of the animated meshes in this step (m).
     """
 
     def __init__(self, mesh: Mesh, settings: Collisions, first_id: int):
@@ -101,6 +102,8 @@ class Driven:
         """Animated meshes go from where they are at one time (s) to where they are at another."""
         self._q[self.n :, :3] = np.concatenate([one.at(begin) for one in self.meshes])
         self._s[self.n :, :3] = np.concatenate([one.at(end) for one in self.meshes])
+        way = self._s[self.n :, :3] - self._q[self.n :, :3]
+        self.fastest = float(np.sqrt(np.einsum("nx,nx->n", way, way).max()))
 
     def joined(self, q: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Soft vertices that go from q to s (n, 4), and after them the others: views of arrays that are used again."""
