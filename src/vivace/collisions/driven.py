@@ -122,13 +122,13 @@ class Driven:
         second = vertices[:, 2] < self.n  # a corner of the triangle, or an end of the other edge
         use = np.ones(len(found), bool) if counts is None else counts
         led = use & (first != second)
-        led[led] = self._met_first(found, np.flatnonzero(led))
+        led[led] = self._met_first(found, np.flatnonzero(led), surfaces.thickness + surfaces.margin)
         walls = self._walls(found, np.flatnonzero(led & first & ~of_edges))
         patches = self._patches(found, surfaces, np.flatnonzero(led & (of_edges | second)))
         return walls, patches, found.ordered(np.flatnonzero(use & first & second))
 
-    def _met_first(self, found: SurfaceContacts, some: np.ndarray) -> np.ndarray:
-        """Which contacts with animated meshes count, of those that are met on the way.
+    def _met_first(self, found: SurfaceContacts, some: np.ndarray, reach: float) -> np.ndarray:
+        """Which contacts with animated meshes count, of those that are met on the way, and not within reach (m) before.
 
         A step is long: what goes in through one side of a body may meet another from within, and would be held there,
         and what goes through a triangle comes by the sides of its neighbours. So normals must not lie in the surface,
@@ -140,7 +140,7 @@ class Driven:
         normals = found.planes[some, :3].astype(np.float64)
         before, after = (np.einsum("cx,cx->c", normals, z) for z in (began, ends))
         apart = np.linalg.norm(began, axis=1)
-        met = (apart > 2 * self._thickness) | (before < 0.99 * apart)  # and not there when the step began
+        met = (apart > reach) | (before < 0.99 * apart)  # on the way, and not there when the step began
         corners = self._q[vertices, :3].astype(np.float64)
         edges = some >= found.vertex_triangle
         one = np.where(edges[:, None], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1])
@@ -148,7 +148,8 @@ class Driven:
         face = np.cross(one, two)
         facing = np.abs(np.einsum("cx,cx->c", normals, face)) > FACING * np.linalg.norm(face, axis=1)
         use = ~met | facing
-        time = np.where(met, np.maximum(before, 0.0) / np.maximum(before - after, np.maximum(before, 1e-30)), 0.0)
+        # When it is met; what is not is met last, and what is close already at once.
+        time = np.where(before > self._thickness, before / np.maximum(before - after, np.maximum(before, 1e-30)), 0.0)
         slack = self._thickness / np.maximum(np.linalg.norm(ends - began, axis=1), self._thickness)
         mine = vertices < self.n
         which = self._owner[np.where(mine, 0, vertices - self.n).max(axis=1)]
