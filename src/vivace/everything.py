@@ -4,6 +4,7 @@ from typing import Any
 
 from . import caches, collisions, hyperelastic, mesh
 from .caches import export
+from .collisions import AnimatedMesh
 from .constraints import CONSTRAINTS, Prepared, Role, constraint
 from .energy import Blocks, ElementTerm, Frame, System, Term
 from .errors import (
@@ -37,6 +38,7 @@ from .model import (
 )
 from .pictures.inline import film
 from .rigid.bodies import Body
+from .rigid.paths import Keyframes
 from .scenes import SCENES, RigidScene, Scene, load_scene, make_scene
 from .simulation import Report, RigidReport, RigidSimulation, RigidState, Simulation, State, load
 from .solvers import SOLVERS, Budget, Deadline, Outcome, Solver
@@ -48,6 +50,7 @@ __all__ = [
     "MATERIALS",
     "SCENES",
     "SOLVERS",
+    "AnimatedMesh",
     "Blocks",
     "Body",
     "Budget",
@@ -59,6 +62,7 @@ __all__ = [
     "Frame",
     "InputError",
     "Jelly",
+    "Keyframes",
     "Material",
     "MissingExtraError",
     "Model",

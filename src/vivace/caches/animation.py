@@ -9,8 +9,10 @@ import numpy as np
 
 from ..checks import element_array, real_array, shown
 from ..errors import InputError
+from ..storage import storable
 
 
+@storable("animation")
 @dataclass(frozen=True, eq=False)
 class Animation:
     """Vertices over time: what `vivace.caches.read` makes of a file.
@@ -62,6 +64,21 @@ class Animation:
     def time_step(self) -> float:
         """Seconds from one frame to the next, in the mean; one frame alone lasts a thirtieth."""
         return float(np.diff(self.times).mean()) if len(self.times) > 1 else 1 / 30
+
+    def at(self, time: float, *, repeat: bool = False) -> np.ndarray:
+        """(n, 3) where the vertices are at a time (s), float64: straight and evenly from frame to frame.
+
+        Before the first frame they rest, and after the last; or, with `repeat`, they begin again there.
+        """
+        first, last = float(self.times[0]), float(self.times[-1])
+        if repeat and time > last:
+            time = first + (time - first) % (last - first)
+        k = int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, max(len(self) - 2, 0)))
+        before = self.positions[k].astype(np.float64)
+        if len(self) == 1:
+            return before
+        share = float(np.clip((time - self.times[k]) / (self.times[k + 1] - self.times[k]), 0.0, 1.0))
+        return before + share * (self.positions[k + 1].astype(np.float64) - before)
 
     def __repr__(self) -> str:
         return f"<Animation {self.name!r}: {len(self)} frames of {self.n_vertices} vertices, {np.ptp(self.times):g} s>"

@@ -14,6 +14,7 @@ through.
 from typing import Any
 
 from ..deprecation import warn
+from .animated import AnimatedMesh
 from .collider_contacts import ColliderSearch, penetration
 from .colliders import Box, Capsule, Collider, Plane, Sphere
 from .convex import ConvexMesh
@@ -24,6 +25,7 @@ from .settings import Collisions
 from .surfaces import Surfaces
 
 __all__ = [
+    "AnimatedMesh",
     "Box",
     "Capsule",
     "Collider",

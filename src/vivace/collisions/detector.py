@@ -9,7 +9,8 @@ import numpy as np
 
 from ..mesh import Mesh
 from .collider_contacts import ColliderSearch
-from .contacts import NONE, Contacts
+from .contacts import NONE, ContactList, Contacts
+from .driven import Driven, Sides
 from .impact_zones import Guard
 from .kernels.sleep import fall_asleep
 from .moving import MovingSearch, Poses, Pushes
@@ -17,14 +18,26 @@ from .pairing import Pairing
 from .settings import Collisions
 from .surfaces import Surfaces
 
+HEAVY = 1.0  # kg: of vertices of animated meshes, which are held
+MARGIN = 0.5, 4.0  # times the thickness: how much farther off contacts with animated meshes are, at least and at most
 TRIES = 4  # of the guard with vertices that stay where they were; then all do
 RECOVERY = 0.25  # share of the thickness by which a gap that is violated already recovers in a step
 
 
 class Detector:
-    """Finds the contacts of a mesh that may touch what `settings` says, but for those whose ids are in `apart`."""
+    """Finds the contacts of a mesh that may touch what `settings` says, but for those whose ids are in `apart`.
 
-    def __init__(self, mesh: Mesh, settings: Collisions, masses: np.ndarray, apart: np.ndarray | None = None):
+    `welds`: (w, 2) pairs of vertices that are sewn together, and are one as far as touching goes.
+    """
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        settings: Collisions,
+        masses: np.ndarray,
+        apart: np.ndarray | None = None,
+        welds: np.ndarray | None = None,
+    ):
         self.settings = settings
         self._colliders = (
             ColliderSearch(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
@@ -33,10 +46,22 @@ class Detector:
         self._leading: ColliderSearch | None = None  # the same for a few vertices, whose arrays are other ones
         self.moving = self._moving_search(mesh, settings, masses, apart) if settings.bodies else None
         self.pushes: Pushes | None = None  # what the last guard had to get out of rigid bodies
-        touching = settings.itself and len(mesh.triangles) > 0
-        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, settings.thickness) if touching else None
         self._still = self._met = NONE.colliders  # what the last search found, of colliders and of rigid bodies
-        self._guard = Guard(mesh, settings.thickness, masses) if touching and settings.guard else None
+        self._led = [NONE.colliders, NONE.patches]  # and of animated meshes
+        self._driven: Driven | None = None
+        self._surfaces: Surfaces | None = None
+        self._guard: Guard | None = None
+        if settings.animated:
+            self._driven = Driven(mesh, settings, len(settings.colliders) + len(settings.bodies))
+            masses = np.append(masses, np.full(self._driven.count, HEAVY))
+        if self._driven is None and not (settings.itself and len(mesh.triangles)):
+            return
+        shown = mesh if self._driven is None else self._driven
+        self._sides = Sides.of(mesh.n_vertices, len(masses) - mesh.n_vertices, settings.itself, welds)
+        bodies = self._sides.bodies(mesh.edges, welds)
+        self._surfaces = Surfaces(shown.vertices, shown.triangles, settings.thickness, bodies)
+        if settings.guard:
+            self._guard = Guard(shown, settings.thickness, masses, self._sides, bodies)
 
     @staticmethod
     def _moving_search(mesh: Mesh, settings: Collisions, masses: np.ndarray, apart: np.ndarray | None) -> MovingSearch:
@@ -51,6 +76,11 @@ class Detector:
         """Where rigid bodies are when the step begins, and where they will probably be when it ends."""
         if self.moving is not None:
             self.moving.place(before, after)
+
+    def drive(self, begin: float, end: float) -> None:
+        """Animated meshes go from where they are at one simulated time (s) to where they are at another."""
+        if self._driven is not None:
+            self._driven.drive(begin, end)
 
     def find(self, q: np.ndarray, s: np.ndarray, threads: int) -> Contacts:
         """Contacts of vertices that go from q to s (n, 4)."""
@@ -67,17 +97,35 @@ class Detector:
             self._pairing.of_things(self.moving.patches)
             colliders, patches = colliders.joined(self._met), self.moving.patches
         if self._surfaces is not None:
-            surfaces = self._surfaces.find(q, s, threads)
+            walls, driven, surfaces = self._touching(q, s, threads)
+            colliders, patches = colliders.joined(walls), patches.followed_by(driven)
             surfaces.friction = np.tile(np.array(self.settings.friction, np.float32), (len(surfaces), 1))
             self._pairing.of_surfaces(surfaces)
         return Contacts(colliders, surfaces, RECOVERY * self.settings.thickness, patches)
+
+    def _touching(self, q: np.ndarray, s: np.ndarray, threads: int) -> tuple[ContactList, ContactList, ContactList]:
+        """What surfaces touch: animated meshes, over one vertex and over three, and each other."""
+        assert self._surfaces is not None
+        only = None
+        if self._driven is not None:
+            (q, s), only = self._driven.joined(q, s), self._sides.own
+            # Solvers lead cloth elsewhere than to s: as with rigid bodies, what is half the way off is a contact.
+            self._surfaces.widen(np.clip(0.5 * self._driven.fastest, *(k * self.settings.thickness for k in MARGIN)))
+        found = self._surfaces.find(q, s, threads, only=only)
+        counts = self._sides.counting(found.vertices)
+        if self._driven is None:
+            return NONE.colliders, NONE.patches, found if counts is None else found.ordered(np.flatnonzero(counts))
+        *self._led, surfaces = self._driven.parted(found, self._surfaces, counts)
+        return self._led[0], self._led[1], surfaces
 
     def follow(self, contacts: Contacts, after: Poses) -> Contacts:
         """The contacts of the last search, with rigid bodies that end the step elsewhere than was thought."""
         assert self.moving is not None
         self._met = self.moving.follow(self._met, after)
         self._pairing.of_things(self.moving.patches)
-        return replace(contacts, colliders=self._still.joined(self._met), patches=self.moving.patches)
+        walls, patches = self._led
+        colliders = self._still.joined(self._met).joined(walls)
+        return replace(contacts, colliders=colliders, patches=self.moving.patches.followed_by(patches))
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
         """See to it that nothing passes through a surface on the way from q to x, which is changed where it would."""
@@ -102,7 +150,7 @@ class Detector:
         assert self._guard is not None
         still, stopped = held.copy(), 0
         for _ in range(TRIES):
-            stopped += self._guard.keep_apart(q, x, contacts, still, threads)
+            stopped += self._kept_apart(q, x, contacts, still, threads)
             if not stopped or self._colliders is None:
                 return stopped
             inside = self._colliders.entered(q, x) & ~still
@@ -112,6 +160,16 @@ class Detector:
             still |= inside
         x[~held] = q[~held]
         return len(x)
+
+    def _kept_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
+        assert self._guard is not None
+        if self._driven is None:
+            return self._guard.keep_apart(q, x, contacts, held, threads)
+        begun, ended = self._driven.joined(q, x)
+        fixed = np.append(held, np.ones(self._driven.count, bool))
+        stopped = self._guard.keep_apart(begun, ended, contacts, fixed, threads)
+        x[:] = ended[: len(x)]
+        return stopped
 
     def _sleep(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray) -> None:
         """What few iterations leave of the constraints would keep a heap creeping for ever [macklin2014]."""

@@ -6,13 +6,20 @@ them through something else [bridson2002, section 7.4]. Mostly that settles it. 
 becomes an impact zone, which finishes the step with one common displacement [provot1997; bridson2002, section 7.5; here
 without its rotation]: inside it nothing moves relative to anything else, so nothing crosses there, and zones grow until
 nothing crosses anywhere. What did not cross when the step began does not when it ends.
+
+Vertices of animated meshes (see `driven`) are held, and move. A zone with some of them goes with them, by the affine
+map that is nearest to their motion: where they turn or are stretched as one, what is in the zone turns with them.
+Should all of that fail, soft bodies go the way that the animated ones around them go.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 
 from ..mesh import Mesh
 from .contacts import ContactList, Contacts
@@ -26,20 +33,33 @@ from .kernels.impact_zones import (
 )
 from .surfaces import Surfaces
 
+if TYPE_CHECKING:
+    from .driven import Driven, Sides
+
 SHARE = 0.25  # of the thickness: pairs that get nearer than this are looked at
 TOUCH = 1 / 16  # of that: nearer, they are taken to be on their way through each other (kernels.proximity.TOUCH)
 PARTINGS, PASSES = 12, 30  # rounds in which vertices are moved apart, and passes over their contacts in each
 PATIENCE = 36  # rounds after which zones grow by their neighbours too
 ROUNDS = 80  # then everything stays where it was
+AROUND = 24  # vertices of animated meshes that a soft one goes with, if everything else has failed
 
 
 class Guard:
     """Checks the way of a whole step, and keeps apart what would cross on it."""
 
-    def __init__(self, mesh: Mesh, thickness: float, masses: np.ndarray):
-        self._masses = masses
-        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, SHARE * thickness, margin=0.0, every=True)
+    def __init__(
+        self,
+        mesh: Mesh | Driven,
+        thickness: float,
+        masses: np.ndarray,
+        sides: Sides | None = None,
+        bodies: np.ndarray | None = None,
+    ):
+        """Look at the triangles of `mesh`; `sides`: which of their pairs count, `bodies`: as for `Surfaces`."""
+        self._masses, self._sides = masses, sides
+        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, SHARE * thickness, bodies, margin=0.0, every=True)
         self._least = TOUCH * SHARE * thickness
+        self._driven = np.zeros(len(masses), bool) if sides is None else ~sides.own
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
         """Change x, (n, 4) float32, where the way from q to it would lead through a surface; how many vertices.
@@ -50,11 +70,14 @@ class Guard:
             return 0
         changed = np.zeros(len(x), bool)
         zone = np.full(len(x), -1, np.int32)
-        moved: np.ndarray | None = None
-        parting, zones = _Parting(self._masses, held), _Zones(self._masses, held, self._surfaces.edges)
+        moved = ~self._driven if self._driven.any() else None
+        parting = _Parting(self._masses, held)
+        zones = _Zones(self._masses, held, self._surfaces.edges, self._driven)
         for k in range(ROUNDS):
             found = self._surfaces.find(q, x, threads, only=moved)
             bad = violated(found.vertices, found.coefficients, found.planes, q, x, zone, self._least)
+            counts = None if self._sides is None else self._sides.counting(found.vertices)
+            bad = bad if counts is None else bad & counts
             if not bad.any():
                 return int(np.count_nonzero(changed))
             if k < PARTINGS:
@@ -62,8 +85,38 @@ class Guard:
             else:
                 moved = zones.apply(found, bad, q, x, contacts.colliders, zone, ring=k >= PATIENCE)
             changed |= moved  # nothing else has changed since the last look
-        x[~held] = q[~held]
+            moved = moved & ~self._driven
+        self._give_up(q, x, held)
         return len(x)
+
+    def _give_up(self, q: np.ndarray, x: np.ndarray, held: np.ndarray) -> None:
+        """Everything stays where it was; or, as seen from the animated meshes around it, nearly so."""
+        free, driven = ~held, np.flatnonzero(self._driven)
+        if not len(driven):
+            x[free] = q[free]
+            return
+        near, at = q[driven, :3].astype(np.float64), q[free, :3].astype(np.float64)
+        apart, which = cKDTree(near).query(at, k=min(AROUND, len(driven)))
+        apart, which = apart.reshape(len(at), -1), which.reshape(len(at), -1)
+        weights = 1.0 / np.maximum(apart, 1e-9) ** 4
+        ways = (x[driven, :3].astype(np.float64) - near)[which]
+        x[free, :3] = at + affine(near[which], ways, weights, at)
+
+
+def affine(points: np.ndarray, ways: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """(m, 3) how far `at` (m, 3) are carried by the affine maps nearest to what points (m, k, 3) do, by weight (m, k).
+
+    Where the points lie in a plane or on a line, nothing turns out of it.
+    """
+    share = weights / weights.sum(axis=1, keepdims=True)
+    middle, mean = (np.einsum("mk,mkx->mx", share, a) for a in (points, ways))
+    arms = points - middle[:, None]
+    spread = np.einsum("mk,mkx,mky->mxy", share, arms, arms)
+    size = np.trace(spread, axis1=1, axis2=2)
+    spread += (1e-9 * size + 1e-30)[:, None, None] * np.eye(3)
+    moved = np.einsum("mk,mkx,mky->mxy", share, ways - mean[:, None], arms)
+    lever = np.linalg.solve(spread, (at - middle)[:, :, None])[:, :, 0]
+    return np.asarray(mean + np.einsum("mxy,my->mx", moved, lever))
 
 
 class _Parting:
@@ -94,8 +147,8 @@ class _Parting:
 class _Zones:
     """Lets what would still cross finish the step with one common displacement; zones only grow."""
 
-    def __init__(self, masses: np.ndarray, held: np.ndarray, edges: np.ndarray):
-        self._masses, self._held, self._edges = masses, held, edges
+    def __init__(self, masses: np.ndarray, held: np.ndarray, edges: np.ndarray, driven: np.ndarray):
+        self._masses, self._held, self._edges, self._driven = masses, held, edges, driven
         self._links: list[np.ndarray] = []
         self._wanted: np.ndarray | None = None
 
@@ -126,4 +179,18 @@ class _Zones:
         d = common_displacements(zone, count, self._masses, self._held, q, wanted, colliders.corners, colliders.planes)
         x[:] = wanted
         displace(zone, d, self._held, q, x)
-        return zone >= 0
+        moved: np.ndarray = zone >= 0
+        self._go_along(zone, q, x)
+        return moved
+
+    def _go_along(self, zone: np.ndarray, q: np.ndarray, x: np.ndarray) -> None:
+        """Zones with vertices of animated meshes go with these, which are in none: what is near them is looked at."""
+        for number in np.unique(zone[self._driven & (zone >= 0)]).tolist():
+            leading, led = (zone == number) & self._driven, (zone == number) & ~self._held
+            if led.any():
+                points, at = q[leading, :3].astype(np.float64)[None], q[led, :3].astype(np.float64)
+                ways = x[leading, :3].astype(np.float64)[None] - points
+                count, ones = len(at), np.ones((1, points.shape[1]))
+                parts = (np.repeat(a, count, axis=0) for a in (points, ways, ones))
+                x[led, :3] = at + affine(*parts, at)
+        zone[self._driven] = -1

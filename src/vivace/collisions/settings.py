@@ -29,6 +29,7 @@ class Collisions:
         sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it is.
         bodies: rigid bodies (`vivace.Body`) that it touches, free, moved along a path, or fixed.
         between: friction of pairs, in the place of `friction` and of what colliders have of their own.
+        animated: surfaces that move and deform (`vivace.AnimatedMesh`).
     """
 
     colliders: tuple[Any, ...]
@@ -40,6 +41,7 @@ class Collisions:
     sleep: float = 0.0
     bodies: tuple[Any, ...] = ()
     between: tuple[Between, ...] = ()
+    animated: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.colliders, (tuple, list)):

@@ -109,6 +109,11 @@ class Surfaces:
         self._build, self._vertex_tables, self._edge_tables = self._lay_out()
         self._plans: dict[int, tuple[Plan, ...]] = {}
 
+    def widen(self, margin: float) -> None:
+        """Take another margin (m) from the next search on."""
+        self.margin = float(margin)
+        self._settings[REACH] = self.thickness + self.margin
+
     def _checked_bodies(self, bodies: Any) -> np.ndarray:
         if bodies is None:
             return topology.connected_components(self.n, self.edges)[1]

@@ -17,6 +17,7 @@ from ..mesh import Cut, Mesh, cut, part
 from ..terms.term import Term
 from .attachments import Attachment
 from .model import Model
+from .paths import PinPath
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,8 @@ def _cut(model: Model, made: Cut) -> CutModel:
     attachments = tuple(_attachment(one, made.parents) for one in model.attachments)
     masses = _masses(model, made)
     terms: tuple[Term, ...] = tuple(term.renumbered(made.mesh) for term in model.terms)  # type: ignore[attr-defined]
-    new = replace(model, mesh=made.mesh, masses=masses, groups=groups, terms=terms, attachments=attachments)
+    led = tuple(_path(one, made.parents) for one in model.paths)
+    new = replace(model, mesh=made.mesh, masses=masses, groups=groups, terms=terms, attachments=attachments, paths=led)
     return CutModel(new, made.parents, made.parted)
 
 
@@ -144,3 +146,8 @@ def _group(group: ConstraintGroup, rows: _Rows) -> ConstraintGroup:
 def _attachment(one: Attachment, parents: np.ndarray) -> Attachment:
     vertices = np.flatnonzero(np.isin(parents, one.vertices)).astype(one.vertices.dtype)
     return replace(one, vertices=vertices)
+
+
+def _path(one: PinPath, parents: np.ndarray) -> PinPath:
+    vertices = np.flatnonzero(np.isin(parents, one.vertices))
+    return one.among(vertices, parents[vertices])

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import HEAVIEST, LARGEST, LIGHTEST, STRONGEST, as_list, check_within, is_number, real_array, shown
+from ..checks import HEAVIEST, LIGHTEST, STRONGEST, as_list, check_within, is_number, real_array, shown
+from ..collisions.animated import AnimatedMesh
 from ..collisions.colliders import Collider
 from ..collisions.settings import Collisions, as_friction
 from ..constraints import ConstraintGroup, Role, make_group
@@ -23,6 +24,8 @@ from ..terms.term import Term, try_out
 from .attachments import Attachment, attached_to, check_attachments, find_body
 from .joining import check_parts, joined, model_of_pairs
 from .materials import Material, default_material
+from .paths import Path, PinPath, as_path, check_paths, without
+from .pins import pin_targets, unpinned
 from .touching import friction_between
 
 EARTH = (0.0, -9.81, 0.0)
@@ -47,6 +50,7 @@ class Model:
         collisions: what it may touch: see `collide`.
         terms: what else it stores energy in: see `add`.
         attachments: which of its vertices follow rigid bodies: see `attach`.
+        paths: which of its pins follow a path: see `pin`.
     """
 
     mesh: Mesh
@@ -58,6 +62,7 @@ class Model:
     collisions: Collisions | None = None
     terms: tuple[Term, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    paths: tuple[PinPath, ...] = ()
 
     @classmethod
     def of(
@@ -164,6 +169,7 @@ class Model:
             if twice in (held := attached_to(self.attachments)):
                 raise InputError(f"vertex {twice} is attached to {held[twice]} and would be held twice")
             raise InputError(f"vertex {twice} is pinned twice; move its target instead")
+        check_paths(self.paths, pinned, attached_to(self.attachments))
         for name in ("masses", "gravity"):  # copies: the caller's own arrays stay as they are
             array = getattr(self, name)
             if array.flags.writeable or array.base is not None:
@@ -216,7 +222,7 @@ class Model:
 
     def collide(
         self,
-        colliders: Collider | Body | Iterable[Collider | Body] = (),
+        colliders: Collider | Body | AnimatedMesh | Iterable[Collider | Body | AnimatedMesh] = (),
         *,
         thickness: float = 0.004,
         friction: float | tuple[float, float] = 0.3,
@@ -229,7 +235,8 @@ class Model:
         """Let the body touch colliders, rigid bodies, its own surface and other bodies of the model.
 
         Args:
-            colliders: one, or several: of `vivace.collisions`, which stand still, or `vivace.Body`, which may move.
+            colliders: one, or several: of `vivace.collisions`, which stand still, `vivace.Body`, which may move, or
+                `vivace.AnimatedMesh`, which deforms.
             thickness: the distance that contacts keep (m).
             friction: Coulomb's coefficient, or (static, kinetic).
             itself: whether surfaces of the model touch each other, one body's own and those of several.
@@ -242,13 +249,14 @@ class Model:
             between: friction of pairs, (one, other, friction): groups of vertices, or one and a collider or rigid body
                 as it stands in `colliders`, or its number there. The last that holds counts.
         """
-        one = isinstance(colliders, Body) or callable(getattr(colliders, "distance", None))
+        one = isinstance(colliders, Body | AnimatedMesh) or callable(getattr(colliders, "distance", None))
         touching = (colliders,) if one else as_list("colliders", colliders)
         bodies = tuple(thing for thing in touching if isinstance(thing, Body))
-        still = tuple(thing for thing in touching if not isinstance(thing, Body))
+        animated = tuple(thing for thing in touching if isinstance(thing, AnimatedMesh))
+        still = tuple(thing for thing in touching if not isinstance(thing, Body | AnimatedMesh))
         pairs = tuple(friction_between(self.mesh, still, bodies, row) for row in as_list("pairs of friction", between))
-        settings = Collisions(still, thickness, as_friction(friction), itself, stiffness, guard, sleep, bodies, pairs)
-        return replace(self, collisions=settings)
+        how = thickness, as_friction(friction), itself, stiffness, guard, sleep
+        return replace(self, collisions=Collisions(still, *how, bodies, pairs, animated))
 
     def pin(
         self,
@@ -256,31 +264,36 @@ class Model:
         *,
         stiffness: float | None = None,
         target: ArrayLike | None = None,
+        path: Path | None = None,
     ) -> Model:
-        """Hold vertices at their targets.
+        """Hold vertices at their targets, which may move.
+
+            model.pin("top", path=vv.Keyframes([0, 1], shifts=[[0, 0, 0], [0.5, 0, 0]]))
+            model.pin("top", path=lambda time: [0.5 * np.sin(time), 0, 0])
+            model.pin("waist", path=vv.caches.read("waist.abc"))
 
         Args:
             where: a group's name, or numbers of vertices.
             stiffness: in N/m; by default 30 times the stiffest weight in the model.
             target: one position for all, or one for each: in the order of `where`, or of the vertices for a named
                 group. By default where they are at rest.
+            path: how they move: `vivace.Keyframes` or a function of the time (s) that tells how far they are from
+                their targets, or an Animation, or a function, that tells where they are, in the same order. See
+                `vivace.model.paths`.
         """
         index = self.mesh.select(where)
         if not len(index):
             raise InputError("there is nothing to pin: the selection is empty")
-        if target is not None:
-            given = real_array(target)
-            if given is None:
-                raise InputError(f"pin targets must be numbers, not {shown(target)}")
-            if given.shape == (len(index), 3) and not isinstance(where, str):
-                given = given[np.argsort(np.asarray(where), kind="stable")] if np.size(where) == len(index) else given
-            if given.shape not in ((3,), (len(index), 3)) or not np.isfinite(given).all():
-                raise InputError(f"pin targets must be finite, of shape (3,) or ({len(index)}, 3), not {given.shape}")
-            check_within("pin targets", given, LARGEST)
-            target = np.broadcast_to(given, (len(index), 3))
+        listed = not isinstance(where, str) and np.size(where) == len(index)
+        order = np.argsort(np.asarray(where).ravel(), kind="stable") if listed else np.arange(len(index))
+        target = None if target is None else pin_targets(target, order)
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
             raise InputError(f"a pin's stiffness must be positive, not {shown(stiffness)} N/m")
-        return self.constrain("pin", index, self.pin_stiffness if stiffness is None else stiffness, target=target)
+        held = self.constrain("pin", index, self.pin_stiffness if stiffness is None else stiffness, target=target)
+        if path is None:
+            return held
+        led = as_path(path, index, order, held.groups[-1].parameters, self.n)
+        return replace(held, paths=(*self.paths, led))
 
     def unpin(self, where: str | Sequence[int] | np.ndarray) -> Model:
         """Let go of what is pinned among some vertices; what follows a rigid body stays attached.
@@ -290,15 +303,7 @@ class Model:
         """
         held = attached_to(self.attachments)
         free = [vertex for vertex in self.mesh.select(where).tolist() if vertex not in held]
-        groups = []
-        for group in self.groups:
-            stay = group.kind.role is not Role.TARGET or ~np.isin(group.vertices[:, 0], free)
-            if np.all(stay):
-                groups.append(group)
-            elif np.any(stay):
-                arrays = group.vertices[stay], group.operator[stay], group.weights[stay], group.parameters[stay]
-                groups.append(ConstraintGroup(group.kind, *arrays))
-        return replace(self, groups=tuple(groups))
+        return replace(self, groups=unpinned(self.groups, free), paths=without(self.paths, np.array(free, np.int64)))
 
     def attach(
         self,

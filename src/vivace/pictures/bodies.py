@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ..collisions.animated import AnimatedMesh
 from ..collisions.colliders import Box, Capsule, Collider, Plane, Sphere
 from ..errors import InputError
 from ..rigid import rotation
@@ -119,6 +120,8 @@ def film_of_model(
     a little darker than scenery.
     """
     film = Film.of(model, frames, h, view=view, camera=camera, settings=settings)
+    if model.collisions and model.collisions.animated:
+        return replace(film, bodies=_animated(model.collisions.animated, len(frames), h))
     bodies = model.collisions.bodies if model.collisions else ()
     moving = _moving(bodies)
     if poses is None or not moving:
@@ -131,6 +134,17 @@ def film_of_model(
     local, triangles, origin = refined(local, triangles, _longest(model, local, triangles))
     colours, owner = colours[origin], np.array(moving)[owner[origin]]
     return replace(film, bodies=Moving(Posed(local, owner, where, turned), triangles, colours, owner))
+
+
+def _animated(meshes: Sequence[AnimatedMesh], count: int, h: float) -> Moving:
+    """Animated meshes in frames that are h seconds apart, the first of which is after a step."""
+    counts = [one.n_vertices for one in meshes]
+    triangles = [one.triangles + first for one, first in zip(meshes, np.cumsum([0, *counts]), strict=False)]
+    frames = [np.concatenate([one.at((k + 1) * h) for one in meshes]) for k in range(count)]
+    colours = np.tile(DARKER * np.array(Look().scenery), (sum(counts), 1))
+    return Moving(
+        frames, np.concatenate(triangles).astype(np.int64), colours, np.repeat(np.arange(len(counts)), counts)
+    )
 
 
 def _longest(model: Model, local: NDArray[Any], triangles: NDArray[np.int64]) -> float:

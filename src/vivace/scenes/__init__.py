@@ -1,6 +1,6 @@
 """Named, parameterised scenes, shared by tests, benchmarks and the command line."""
 
-from . import cloths, dress, heaps, hyperelastic, papers, rigid, solids, together
+from . import cloths, dress, garment, heaps, hyperelastic, papers, rigid, solids, together
 from .files import from_mesh, load_scene
 from .rigid_scene import RigidScene
 from .scene import SCENES, Scene, is_rigid, make_scene, parameters_of, soft, summary_of
@@ -12,6 +12,7 @@ __all__ = [
     "cloths",
     "dress",
     "from_mesh",
+    "garment",
     "heaps",
     "hyperelastic",
     "is_rigid",

@@ -14,6 +14,16 @@ radius = 0.2
 kind = "mesh"
 file = "statue.obj"                  # beside this file; also repair and split
 spacing = 0.01                       # m
+[[collisions.colliders]]
+kind = "capsule"                     # plane, sphere, box and capsule may move
+start = [-1, 0.5, 0]
+end = [1, 0.5, 0]
+radius = 0.1
+path = { times = [0, 1], shifts = [[0, 0, 0], [0, 0, 0.5]] }     # m; also rotations (rad) and repeat
+[[collisions.colliders]]
+kind = "animation"
+file = "walk.abc"                    # vertices over time: a cache beside this file
+options = { unit = "cm" }            # those of `vivace.caches.read`; also start (s), repeat and friction
 """
 
 from __future__ import annotations
@@ -26,12 +36,15 @@ from typing import Any
 
 from .. import mesh as meshes
 from ..checks import as_path, check_name
-from ..collisions import Box, Capsule, Collider, Collisions, Plane, Sampled, Sphere, armchair, table, tube
+from ..collisions import AnimatedMesh, Box, Capsule, Collider, Collisions, Plane, Sampled, Sphere, armchair, table, tube
 from ..errors import InputError
 from ..model.model import Model
+from ..rigid.bodies import Body
+from .pins import animation_from, keyframes_from
 from .tables import check_known
 
-KEYS = tuple(item.name for item in fields(Collisions) if item.name != "bodies")
+KEYS = tuple(item.name for item in fields(Collisions) if item.name not in ("bodies", "animated"))
+MOVABLE = ("plane", "sphere", "box", "capsule")  # kinds that may have a path
 
 
 def _sampled(
@@ -51,12 +64,21 @@ def _sampled(
     return Sampled.of(surface, spacing, friction=friction)
 
 
-KINDS: dict[str, Callable[..., Collider | Iterable[Collider]]] = {
+def _animation(
+    folder: Path, file: str, options: Any = None, start: float = 0.0, repeat: bool = False, friction: Any = None
+) -> AnimatedMesh:
+    where = folder / "the scene file"
+    found = animation_from(where, "a collider", file, {} if options is None else options)
+    return AnimatedMesh(found, friction=friction, start=start, repeat=repeat)
+
+
+KINDS: dict[str, Callable[..., Collider | AnimatedMesh | Iterable[Collider]]] = {
     "plane": Plane,
     "sphere": Sphere,
     "box": Box,
     "capsule": Capsule,
     "mesh": _sampled,
+    "animation": _animation,
     "armchair": armchair,
     "table": table,
     "tube": tube,
@@ -77,8 +99,9 @@ def with_collisions(path: Path, model: Model, settings: dict[str, Any]) -> Model
         raise InputError(f"{path}: [collisions] {error}") from error
 
 
-def _colliders(path: Path, number: int, row: dict[str, Any]) -> list[Collider]:
+def _colliders(path: Path, number: int, row: dict[str, Any]) -> list[Collider | Body | AnimatedMesh]:
     options = dict(row)
+    led = options.pop("path", None) if options.get("kind") in MOVABLE else None
     kind = options.pop("kind", None)
     if kind is None:
         raise InputError(f"{path}: collider {number} needs a kind: {', '.join(KINDS)}")
@@ -89,10 +112,13 @@ def _colliders(path: Path, number: int, row: dict[str, Any]) -> list[Collider]:
     missing = [name for name, known in parameters.items() if known.default is known.empty and name not in options]
     if missing:
         raise InputError(f"{path}: {where} needs {' and '.join(missing)}")
-    if kind == "mesh":
+    if kind in ("mesh", "animation"):
         options["folder"] = path.parent
+    moving = None if led is None else keyframes_from(path, where, led)
     try:
         made = KINDS[kind](**options)
+        if moving is not None and isinstance(made, Collider):
+            return [Body(made, path=moving)]
     except InputError as error:
         raise InputError(f"{path}: {where} cannot be made: {error}") from error
-    return [made] if isinstance(made, Collider) else list(made)
+    return [made] if isinstance(made, Collider | AnimatedMesh) else list(made)

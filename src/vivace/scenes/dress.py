@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def mannequin(torso_only: bool = False) -> list[Collider]:
     return [*parts, Capsule(*NECK), Sphere(*HEAD)]
 
 
-def outline(parts: Sequence[Collider], heights: np.ndarray, angles: np.ndarray, gap: float) -> np.ndarray:
+def outline(parts: Sequence[Any], heights: np.ndarray, angles: np.ndarray, gap: float) -> np.ndarray:
     """(heights, angles) distances from the y axis at which a dress is `gap` away from a body, or nearly so.
 
     What the body is nowhere wider than: the largest within a hand's breadth above and below, so that cloth spans the
@@ -70,12 +71,15 @@ def outline(parts: Sequence[Collider], heights: np.ndarray, angles: np.ndarray, 
     return outer
 
 
-def sewn(resolution: int, gap: float) -> mesh.Mesh:
-    """A dress around the mannequin, `gap` away from it: a bodice that fits, and a wide skirt. Group "top"."""
+def sewn(resolution: int, gap: float, body: Sequence[Any] | None = None) -> mesh.Mesh:
+    """A dress around the mannequin, `gap` away from it: a bodice that fits, and a wide skirt. Group "top".
+
+    `body`: what it fits instead, by its distances.
+    """
     around, down = check_count("resolution", resolution, 12), max(4, round(0.59 * resolution))
     heights = np.linspace(TOP, HIPS, SHAPE)
     coarse = np.linspace(0, 2 * np.pi, SHAPE, endpoint=False)
-    radii = outline(mannequin(torso_only=True), heights, coarse, gap)
+    radii = outline(mannequin(torso_only=True) if body is None else body, heights, coarse, gap)
     # Rings as far apart along the cloth as vertices are around it, on the average.
     slope = float(np.hypot(1.0, FLARE))
     way = np.linspace(0, (TOP - HIPS) + slope * (HIPS - HEM), down)

@@ -16,7 +16,7 @@ kind = "solid"                       # cloth, solid, jelly, wire, neo-hookean, .
 youngs_modulus = 1e5
 [[parts]]                            # instead of these two: several bodies, see scenes/parts.py
 [pins]
-where = "top"                        # a group's name, indices = [...], or highest = 0.02 (share of the height)
+where = "top"                        # a group's name, indices = [...], or highest = 0.02; see scenes/pins.py for paths
 [world]
 gravity = [0, -9.81, 0]              # these four in a named scene too
 wind = [0, 0, 0]                     # m/s
@@ -61,7 +61,7 @@ from typing import Any
 import numpy as np
 
 from .. import mesh as meshes
-from ..checks import as_path, check_flag, check_name, is_number, shown
+from ..checks import as_path, check_flag, check_name, shown
 from ..errors import FileError, InputError, UnknownNameError, VivaceError
 from ..files import write_text
 from ..mesh import Mesh
@@ -72,6 +72,7 @@ from .bodies import only_bodies, with_bodies
 from .collisions import with_collisions
 from .edits import Edits, with_edits
 from .parts import material_of, model_of_parts
+from .pins import with_pins
 from .rigid_scene import RigidScene, seeded
 from .scene import SCENES, Scene, make_scene
 from .self_contact import touching_itself
@@ -98,6 +99,7 @@ TABLES = {
     "tuned",
     "edits",
 }
+NAMING = ("[mesh]", "[pins]", "[[pins]]", "[[collisions.colliders]]", "[[bodies]]")  # tables that name files
 PLACING = ("scale", "rotate", "translate")
 LOADING = frozenset(["surface", *list(inspect.signature(meshes.load).parameters)[1:]])
 MESH_OPTIONS = LOADING | {"sew"}
@@ -276,19 +278,7 @@ def _described(path: Path, data: dict[str, Any]) -> Scene:
     body = model.mesh
     if _is_sewn(body, sew):
         model = model.sew()
-    pins = table_of(path, data, "pins")
-    check_known(path, "[pins]", pins, {"where", "indices", "highest", "stiffness"})
-    stiffness = pins.get("stiffness")
-    if "where" in pins:
-        if not isinstance(pins["where"], str):
-            raise InputError(f"{path}: where must be the name of a group, not {shown(pins['where'])}")
-        model = model.pin(pins["where"], stiffness=stiffness)
-    if "indices" in pins:
-        model = model.pin(pins["indices"], stiffness=stiffness)
-    if "highest" in pins:
-        if not is_number(pins["highest"]) or not 0 <= pins["highest"] <= 1:
-            raise InputError(f"{path}: highest must be a share of the height, 0 to 1, not {shown(pins['highest'])}")
-        model = model.pin(highest(body, pins["highest"]), stiffness=stiffness)
+    model = with_pins(path, model, data.get("pins", []), highest)
     if "stiffness" in world:
         model = model.stiffened(world["stiffness"])
     motion = {key: world[key] for key in ("wind", "substeps", "integrator") if key in world}
@@ -362,7 +352,7 @@ def _with_files(lines: list[str], rename: Callable[[str], str]) -> list[str]:
         if line.lstrip().startswith("["):
             table = line.partition("#")[0].strip()
         key = line.partition("=")[0].strip()
-        if table in ("[mesh]", "[[collisions.colliders]]", "[[bodies]]") and key in ("file", "surface"):
+        if table in NAMING and key in ("file", "surface"):
             with suppress(tomllib.TOMLDecodeError):
                 old = str(tomllib.loads(line)[key])
                 if rename(old) != os.path.normpath(old):
@@ -376,7 +366,9 @@ def _with_files(lines: list[str], rename: Callable[[str], str]) -> list[str]:
 def _files(lines: list[str]) -> list[str]:
     """The mesh files that a TOML file names."""
     data = tomllib.loads("\n".join(lines))
-    tables = [data.get("mesh", {}), *data.get("collisions", {}).get("colliders", []), *data.get("bodies", [])]
+    pins = data.get("pins", [])
+    tables = [data.get("mesh", {}), *(pins if isinstance(pins, list) else [pins])]
+    tables += [*data.get("collisions", {}).get("colliders", []), *data.get("bodies", [])]
     return [str(table[key]) for table in tables for key in ("file", "surface") if key in table]
 
 

@@ -14,6 +14,7 @@ from ..energy.system import System
 from ..errors import InputError
 from ..model import Model
 from ..model.model import FIRM
+from ..model.paths import Path, PinPath
 from ..solvers import Solver
 from .grabs import Grabs, chosen
 from .hands import Hand, Hands
@@ -34,6 +35,8 @@ class Holding(ABC):
     _detector: Detector | None
     _last_targets: tuple[np.ndarray, np.ndarray] | None
     _h: float
+    # paths, with the rows of targets that follow each, and which of its places these are
+    _led: list[tuple[PinPath, np.ndarray, np.ndarray, np.ndarray]]
 
     slipped: tuple[int, ...] = ()
     """Vertices that have slipped out of hands in the last step."""
@@ -41,6 +44,20 @@ class Holding(ABC):
     @abstractmethod
     def _adopt(self, model: Model) -> None:
         """Go on with another model, time step or number of substeps."""
+
+    @property
+    @abstractmethod
+    def time(self) -> float:
+        """Simulated seconds."""
+
+    @property
+    @abstractmethod
+    def _length(self) -> float:
+        """Of a substep (s)."""
+
+    @abstractmethod
+    def replace_model(self, model: Model) -> None:
+        """Go on with another model of the same vertices."""
 
     @abstractmethod
     def prepare(self, *, wait: bool = False) -> bool:
@@ -158,7 +175,12 @@ class Holding(ABC):
         self._hold()
 
     def _lead_hands(self) -> None:
-        """Before a step: hands pull towards their goals, as far as they reach and no collider is in the way."""
+        """Before a step: pins go along their paths, and hands pull towards their goals.
+
+        These as far as they reach and no collider is in the way.
+        """
+        self._led = self._rows_on_paths()
+        self._grabs.targets[:] = self._on_paths(self._grabs.targets, self.time + self._h)
         for hand in self._hands:
             rows = self._grabs.rows_of(hand.vertices.tolist())
             self._grabs.targets[rows] = self._hands.lead(hand, self._motion.q, self._clear)
@@ -193,7 +215,55 @@ class Holding(ABC):
             vertices, places = self._last_targets
             _, old, new = np.intersect1d(vertices, self._model.pinned, assume_unique=True, return_indices=True)
             first[new] = places[old]
-        return first
+        return self._on_paths(first, self.time)
+
+    def _targets_after(self, targets: np.ndarray, part: int) -> np.ndarray:
+        """Targets (p, 3) after so many parts of a frame; those of pins on paths are there exactly."""
+        return self._on_paths(targets, self.time + part * self._length) if self._led else targets
+
+    def _rows_on_paths(self) -> list[tuple[PinPath, np.ndarray, np.ndarray, np.ndarray]]:
+        """Paths, the targets that go along each, which of its places these are, and where all its pins are at home."""
+        if not self._model.paths:
+            return []
+        row_of = {int(vertex): row for row, vertex in enumerate(self._model.pinned)}
+        free, home, found = {*row_of} - {*self.grabbed}, self._model.targets, []
+        for path in self._model.paths:
+            rows = np.array([row_of[vertex] for vertex in path.vertices.tolist()], np.int64)
+            some = np.flatnonzero([vertex in free for vertex in path.vertices.tolist()])
+            found.append((path, rows[some], some, home[rows]))
+        return found
+
+    def _on_paths(self, targets: np.ndarray, time: float) -> np.ndarray:
+        """Targets (p, 3) of all pins, those on paths where these lead at a time; what is grabbed stays in the hand."""
+        if not self._led:
+            return targets
+        out = targets.copy()
+        for path, rows, some, home in self._led:
+            out[rows] = path.places(time, home)[some]
+        return out
+
+    def move(self, where: str | Sequence[int] | np.ndarray, path: Path | None) -> None:
+        """Let vertices follow a path from the next step on; those that are not pinned are, from now on.
+
+            sim.move("waist", vv.Keyframes([2, 3], shifts=[[0, 0, 0], [0, 0.3, 0]]))
+
+        Paths are in simulated time (`sim.time`). Shifts are from where the model's pins have their targets; those of
+        vertices that were free are where they are now. What is grabbed follows when it is released.
+
+        Args:
+            where: a group's name, or numbers of vertices.
+            path: as for `Model.pin`; None: they stay where they are.
+        """
+        plain = self._grabs.plain
+        index = plain.mesh.select(where)
+        pins, places = plain.pinned, self._grabs.targets[: len(plain.pinned)]
+        at = as_points(self._motion.q)
+        if path is None:
+            at[pins] = places
+        else:
+            at[pins] = plain.targets
+        listed = index if isinstance(where, str) else np.asarray(where).ravel()
+        self.replace_model(plain.unpin(listed).pin(listed, target=at[listed], path=path))
 
 
 def _as_shares(given: ArrayLike, count: int) -> np.ndarray:

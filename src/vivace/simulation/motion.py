@@ -248,6 +248,8 @@ def check_suits(model: Model, integrator: str) -> None:
         raise InputError(f'integrator="bdf2" cannot balance the energy of the term {name}; take integrator="euler"')
     if integrator == "bdf2" and model.collisions is not None and model.collisions.bodies:
         raise InputError('integrator="bdf2" does not know rigid bodies; take integrator="euler"')
+    if integrator == "bdf2" and model.collisions is not None and model.collisions.animated:
+        raise InputError('integrator="bdf2" does not know animated meshes; take integrator="euler"')
     if integrator == "quasi-static" and model.collisions is not None:
         raise InputError(
             'integrator="quasi-static" does not know contacts, whose stiffness is that of inertia; leave out '

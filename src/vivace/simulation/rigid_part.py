@@ -193,7 +193,12 @@ class RigidPart:
     def may_give_way(self, touched: np.ndarray) -> bool:
         """Whether soft bodies may push or pull a free one; `touched`: (c,) numbers of what they touch."""
         held = self.attached is not None and bool(self.attached.free.any())
-        return held or bool(self.rigid.bodies.movable[touched].any())
+        return held or bool(self._are_movable(touched).any())
+
+    def _are_movable(self, numbers: np.ndarray) -> np.ndarray:
+        """(c,) whether what contacts call by these numbers is a body that gives way; animated meshes come last."""
+        known = np.append(self.rigid.bodies.movable, False)
+        return np.asarray(known[np.minimum(numbers, len(known) - 1)])
 
     def begin(self, h: float, expected: np.ndarray) -> tuple[Poses, Poses]:
         """Where bodies are, and where they will probably be: as if the soft bodies went on as they did.
@@ -235,7 +240,7 @@ class RigidPart:
     def _add(self, of: ContactForces, forces: np.ndarray, stiffness: np.ndarray, total: np.ndarray) -> bool:
         bodies = self.rigid.bodies
         which = (of.ids & ((1 << 31) - 1)).astype(np.int64)
-        mine = (which >= self.first) & bodies.movable[which]
+        mine = (which >= self.first) & self._are_movable(which)
         if not mine.any():
             return False
         which = which[mine]
@@ -253,7 +258,7 @@ class RigidPart:
         if "contacts.keys" not in before or not len(after["contacts.keys"]):
             return after
         keys, forces = after["contacts.keys"], after["contacts.forces"].copy()
-        mine = self.rigid.bodies.movable[keys & ((1 << 31) - 1)]
+        mine = self._are_movable(keys & ((1 << 31) - 1))
         old = np.zeros_like(forces)
         at = np.searchsorted(before["contacts.keys"], keys)
         inside = at < len(before["contacts.keys"])

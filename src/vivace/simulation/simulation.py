@@ -131,7 +131,7 @@ class Simulation(Controls):
         if together is not None:
             parts.append(together)
         for k in range(0 if parts else self._substeps):
-            self._aim(between(first, last, k + 1, self._substeps))
+            self._aim(self._targets_after(between(first, last, k + 1, self._substeps), k + 1))
             parts.append(self._substep(clock, budget, k, fresh and k == 0))
         self._last_targets = self.model.pinned, last.copy()
         self.frames += 1
@@ -158,7 +158,7 @@ class Simulation(Controls):
         motion, solver = self._motion, self.solver
         clock.end("colour")
 
-        self._begin_bodies()
+        self._begin_bodies(k)
         clock.end("collide")
         self._predict()
         clock.end("predict")
@@ -189,8 +189,10 @@ class Simulation(Controls):
             return NONE
         return self._detector.find(self._motion.q, self._motion.start, self.threads)
 
-    def _begin_bodies(self) -> None:
-        """Rigid bodies go where they are expected to."""
+    def _begin_bodies(self, k: int) -> None:
+        """Rigid bodies go where they are expected to, and animated meshes where they are to be."""
+        if self._detector is not None:
+            self._detector.drive(self.time + k * self._length, self.time + (k + 1) * self._length)
         if self.bodies is not None and self._detector is not None:
             motion = self._motion
             ahead = motion.q + motion.v * np.float32(self._length / motion.per_velocity)
@@ -375,7 +377,9 @@ class Simulation(Controls):
             or before.model.masses is not model.masses
             or before.model.attachments is not model.attachments
         ):
-            self._detector = Detector(model.mesh, model.collisions, model.masses, untouched(model))
+            welds = [group.vertices for group in model.groups if group.kind.name == "weld"]
+            sewn = np.concatenate(welds) if welds else None
+            self._detector = Detector(model.mesh, model.collisions, model.masses, untouched(model), sewn)
             if self.bodies is None or not self.bodies.are(model.collisions):
                 some = bool(model.collisions.bodies)
                 self.bodies = RigidPart(model.collisions, self._gravity, self.threads) if some else None

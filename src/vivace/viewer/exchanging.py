@@ -53,7 +53,8 @@ def _place(sim: Simulation, poses: dict[str, np.ndarray], new: np.ndarray) -> No
 
 def _renumbered(keys: np.ndarray, forces: np.ndarray, new: np.ndarray) -> dict[str, np.ndarray]:
     """The forces of contacts, by their names now, sorted."""
-    touched = new[keys & BITS]
+    number, count = keys & BITS, len(new)
+    touched = np.where(number < count, np.append(new, -1)[np.minimum(number, count)], -1)  # animated meshes come last
     named = (keys & ~BITS) | touched
     order = np.argsort(named, kind="stable")
     order = order[touched[order] >= 0]

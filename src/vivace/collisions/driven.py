@@ -1,0 +1,247 @@
+"""Contacts with animated meshes, whose vertices go through a step as they must.
+
+    q, s of the soft bodies ┐
+                            ├─► one search between ─► vertex against animated triangle   a plane, as of colliders
+    animated, from t to t+h ┘   surfaces              triangle against animated vertex   a patch
+                                                      edge against animated edge         a patch
+                                                      soft against soft                  as ever
+
+The vertices of animated meshes stand behind those of the soft bodies in the search and in the guard, and nowhere else:
+a contact with them is a plane over soft vertices alone, because where the others end a step is known. So solvers see
+nothing new. Both ends of the step being known, its motion is, too: friction holds on to what moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from ..mesh import Mesh, topology
+from .animated import AnimatedMesh
+from .contacts import BITS, OF_EDGES, ContactList, feature_ids, patch_ids
+from .settings import Collisions
+from .surfaces import SurfaceContacts, Surfaces
+
+NEAR = 0.5  # of the thickness: what triangles and edges keep, so that they do not argue with vertices, which keep all
+
+EDGE = 1e-6  # weight below which a corner has none
+FACING = 0.5  # cosine of the largest angle between the normal of what is met on the way and that of the surface
+
+
+@dataclass(eq=False)
+class Sides:
+    """Which pairs of features of joined surfaces count.
+
+    Attributes:
+        n: vertices of the soft bodies; those of animated meshes follow.
+        own: (n + driven,) bool: those of the soft bodies.
+        itself: whether soft surfaces touch each other.
+        alike: (n + driven,) for each vertex the first of those that are sewn to it; None: none are.
+    """
+
+    n: int
+    own: np.ndarray
+    itself: bool = True
+    alike: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, n: int, driven: int, itself: bool, welds: np.ndarray | None) -> Sides:
+        """`welds`: (w, 2) pairs of vertices that are sewn together."""
+        alike = None
+        if welds is not None and len(welds):
+            alike = topology.connected_components(n + driven, welds)[1]
+        return cls(n, np.arange(n + driven) < n, itself, alike)
+
+    def counting(self, vertices: np.ndarray) -> np.ndarray | None:
+        """(c,) which contacts over four vertices count; None: all. What is sewn together at a vertex shares it."""
+        count = None if self.itself else (vertices >= self.n).any(axis=1)
+        if self.alike is not None and len(vertices):
+            a, b, c, d = self.alike[vertices].T
+            apart = ~((a == b) | (a == c) | (a == d) | (b == c) | (b == d))
+            count = apart if count is None else count & apart
+        return count
+
+    def bodies(self, edges: np.ndarray, welds: np.ndarray | None) -> np.ndarray | None:
+        """Which vertices have a rest shape in common, if something is sewn; None: those that edges connect."""
+        if self.alike is None or welds is None:
+            return None
+        return topology.connected_components(len(self.own), np.concatenate([edges, welds.astype(edges.dtype)]))[1]
+
+
+class Driven:
+    """The surfaces of a mesh and of the animated meshes that it may touch.
+
+    Attributes:
+        vertices: (n + driven, 3) of all, where they are at first.
+        triangles: of all, those of the mesh first.
+        fastest: the longest way of a vertex of the animated meshes in this step (m).
+    """
+
+    def __init__(self, mesh: Mesh, settings: Collisions, first_id: int):
+        if not len(mesh.triangles):
+            raise InputError(f"{mesh.name!r} has no triangles; what touches an animated mesh is a surface")
+        self.meshes: tuple[AnimatedMesh, ...] = settings.animated
+        self.n, self._first_id, self._thickness = mesh.n_vertices, first_id, settings.thickness
+        counts = [one.n_vertices for one in self.meshes]
+        offsets = self.n + np.cumsum([0, *counts[:-1]])
+        self.vertices = np.concatenate([mesh.vertices, *(one.at(-np.inf) for one in self.meshes)])
+        parts = [one.triangles + first for one, first in zip(self.meshes, offsets, strict=True)]
+        self.triangles = np.concatenate([mesh.triangles, *parts]).astype(np.int32)
+        self.count = sum(counts)
+        self._owner = np.repeat(np.arange(len(counts)), counts)
+        pairs = [settings.friction if one.friction is None else one.friction for one in self.meshes]
+        self._friction = np.array(pairs, np.float32).reshape(-1, 2)
+        self._soft_triangles = len(mesh.triangles)
+        self._q, self._s = (np.zeros((self.n + self.count, 4), np.float32) for _ in range(2))
+        self._third: np.ndarray | None = None
+        self.drive(0.0, 0.0)
+
+    def drive(self, begin: float, end: float) -> None:
+        """Animated meshes go from where they are at one time (s) to where they are at another."""
+        self._q[self.n :, :3] = np.concatenate([one.at(begin) for one in self.meshes])
+        self._s[self.n :, :3] = np.concatenate([one.at(end) for one in self.meshes])
+        way = self._s[self.n :, :3] - self._q[self.n :, :3]
+        self.fastest = float(np.sqrt(np.einsum("nx,nx->n", way, way).max()))
+
+    def joined(self, q: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Soft vertices that go from q to s (n, 4), and after them the others: views of arrays that are used again."""
+        self._q[: self.n], self._s[: self.n] = q, s
+        return self._q, self._s
+
+    # --- contacts ---------------------------------------------------------------------------------------------------
+
+    def parted(
+        self, found: SurfaceContacts, surfaces: Surfaces, counts: np.ndarray | None
+    ) -> tuple[ContactList, ContactList, ContactList]:
+        """Contacts of the last `joined`: with animated meshes over one vertex and over three, and soft with soft."""
+        vertices = found.vertices
+        of_edges = np.arange(len(found)) >= found.vertex_triangle
+        first = vertices[:, 0] < self.n
+        second = vertices[:, 2] < self.n  # a corner of the triangle, or an end of the other edge
+        use = np.ones(len(found), bool) if counts is None else counts
+        led = use & (first != second)
+        led[led] = self._met_first(found, np.flatnonzero(led), surfaces.thickness + surfaces.margin)
+        walls = self._walls(found, np.flatnonzero(led & first & ~of_edges))
+        patches = self._patches(found, surfaces, np.flatnonzero(led & (of_edges | second)))
+        return walls, patches, found.ordered(np.flatnonzero(use & first & second))
+
+    def _met_first(self, found: SurfaceContacts, some: np.ndarray, reach: float) -> np.ndarray:
+        """Which contacts with animated meshes count, of those that are met on the way, and not within reach (m) before.
+
+        A step is long: what goes in through one side of a body may meet another from within, and would be held there,
+        and what goes through a triangle comes by the sides of its neighbours. So normals must not lie in the surface,
+        and of the contacts of a vertex with a mesh those count that it meets with the first, give or take the
+        thickness; of a contact over several vertices, all are asked.
+        """
+        vertices, a = found.vertices[some], found.coefficients[some].astype(np.float64)
+        began, ends = (np.einsum("ck,ckx->cx", a, x[vertices, :3].astype(np.float64)) for x in (self._q, self._s))
+        normals = found.planes[some, :3].astype(np.float64)
+        before, after = (np.einsum("cx,cx->c", normals, z) for z in (began, ends))
+        apart = np.linalg.norm(began, axis=1)
+        met = (apart > reach) | (before < 0.99 * apart)  # on the way, and not there when the step began
+        corners = self._q[vertices, :3].astype(np.float64)
+        edges = some >= found.vertex_triangle
+        one = np.where(edges[:, None], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1])
+        two = np.where(edges[:, None], corners[:, 3] - corners[:, 2], corners[:, 3] - corners[:, 1])
+        face = np.cross(one, two)
+        facing = np.abs(np.einsum("cx,cx->c", normals, face)) > FACING * np.linalg.norm(face, axis=1)
+        use = ~met | facing
+        # When it is met; what is not is met last, and what is close already at once.
+        time = np.where(before > self._thickness, before / np.maximum(before - after, np.maximum(before, 1e-30)), 0.0)
+        slack = self._thickness / np.maximum(np.linalg.norm(ends - began, axis=1), self._thickness)
+        mine = vertices < self.n
+        which = self._owner[np.where(mine, 0, vertices - self.n).max(axis=1)]
+        first = np.full(self.n * len(self.meshes), np.inf)
+        slots = np.where(mine, vertices, 0) * len(self.meshes) + which[:, None]
+        counted = mine & (np.abs(a) > EDGE) & use[:, None]
+        np.minimum.at(first, slots[counted], np.repeat((time + slack)[:, None], 4, axis=1)[counted])
+        late = np.where(counted, time[:, None] > first[slots], False)
+        return np.asarray(use & ~late.any(axis=1))
+
+    def _walls(self, found: SurfaceContacts, some: np.ndarray) -> ContactList:
+        """A vertex against a triangle: as a collider that carries it along."""
+        vertices = found.vertices[some]
+        own, other = vertices[:, 0], vertices[:, 1:]
+        weights = -found.coefficients[some, 1:].astype(np.float64)
+        normals, gaps = found.planes[some, :3].astype(np.float64), found.planes[some, 3].astype(np.float64)
+        which = self._owner[other[:, 0] - self.n]
+        alone = np.bincount(own, minlength=self.n)[own] == 1
+        ids = feature_ids(own, self._numbers(which, found.ids[some], alone))
+        ones = np.ones((len(some), 1), np.float32)
+        return self._listed(own[:, None], ones, normals, gaps, weights, other, which, ids)
+
+    def _patches(self, found: SurfaceContacts, surfaces: Surfaces, some: np.ndarray) -> ContactList:
+        """A triangle against a vertex, and an edge against an edge: planes over three vertices."""
+        vertices, a = found.vertices[some], found.coefficients[some].astype(np.float64)
+        edges = some >= found.vertex_triangle
+        mine_first = vertices[:, 0] < self.n  # an edge that comes first; a triangle comes second
+        ids = found.ids[some] & ~OF_EDGES
+        one, two = ids >> BITS, ids & ((1 << BITS) - 1)
+        sign = np.where(mine_first, 1.0, -1.0)
+        normals, gaps = (
+            sign[:, None] * found.planes[some, :3],
+            np.minimum(found.planes[some, 3], NEAR * self._thickness),
+        )
+        own, weights = np.empty((len(some), 3), np.int64), np.zeros((len(some), 3))
+        other, shares = np.empty((len(some), 3), np.int64), np.zeros((len(some), 3))
+        flat = ~edges
+        own[flat], weights[flat] = vertices[flat, 1:], -a[flat, 1:]
+        other[flat], shares[flat, 0] = vertices[flat, :1], 1.0
+        for ahead in (True, False):
+            rows = np.flatnonzero(edges & (mine_first == ahead))
+            mine, its = (slice(0, 2), slice(2, 4)) if ahead else (slice(2, 4), slice(0, 2))
+            number = one[rows] if ahead else two[rows]
+            own[rows, :2], weights[rows, :2] = vertices[rows, mine], np.abs(a[rows, mine])
+            own[rows, 2] = self._across(surfaces)[number]
+            other[rows, :2], shares[rows, :2] = vertices[rows, its], np.abs(a[rows, its])
+            other[rows, 2] = vertices[rows, its.start]
+        feature = np.where(edges, self._soft_triangles + np.where(mine_first, one, two), two)
+        which = self._owner[other[:, 0] - self.n]
+        its = np.where(edges & ~mine_first, one, np.where(edges, two, one))  # an edge or a vertex of the mesh
+        keys = patch_ids(feature, np.zeros(len(some), np.int64), self._numbers(which, its), 1)
+        corners = np.concatenate([own, own[:, :1]], axis=1)
+        four = np.concatenate([weights, np.zeros((len(some), 1))], axis=1).astype(np.float32)
+        return self._listed(corners, four, normals, gaps, shares, other, which, keys)
+
+    def _listed(
+        self,
+        vertices: np.ndarray,
+        coefficients: np.ndarray,
+        normals: np.ndarray,
+        gaps: np.ndarray,
+        weights: np.ndarray,
+        other: np.ndarray,
+        which: np.ndarray,
+        ids: np.ndarray,
+    ) -> ContactList:
+        """Planes in front of points of animated meshes, the means of vertices `other` (c, 3) by weight."""
+        began, ends = (np.einsum("ck,ckx->cx", weights, a[other, :3].astype(np.float64)) for a in (self._q, self._s))
+        planes = np.empty((len(ids), 4), np.float32)
+        planes[:, :3], planes[:, 3] = normals, gaps + np.einsum("cx,cx->c", normals, ends)
+        motion = (ends - began).astype(np.float32)
+        listed = ContactList(vertices.astype(np.int32), coefficients, planes, self._friction[which], ids, motion)
+        return listed.ordered(np.argsort(ids, kind="stable"))
+
+    def _numbers(self, which: np.ndarray, ids: np.ndarray, alone: np.ndarray | None = None) -> np.ndarray:
+        """What contacts call an animated mesh: another number for each of its features.
+
+        A vertex that is `alone` with one of them calls it by the same number, whichever it is: it keeps its name, and
+        with it its force, as it slides over the mesh.
+        """
+        feature = ids & ((1 << BITS) - 1)
+        feature = 1 + feature if alone is None else np.where(alone, 0, 1 + feature)
+        return self._first_id + which + len(self.meshes) * feature
+
+    def _across(self, surfaces: Surfaces) -> np.ndarray:
+        """For each edge of the joined surfaces, a corner of a triangle that it is a side of, and not its end."""
+        if self._third is None:
+            corners = surfaces.triangles.astype(np.int64)
+            sides = np.stack([corners, np.roll(corners, -1, axis=1)], axis=2).reshape(-1, 2)
+            keys = topology.edge_keys(np.sort(sides, axis=1))
+            third = np.roll(corners, -2, axis=1).reshape(-1)
+            order = np.argsort(keys, kind="stable")
+            wanted = topology.edge_keys(np.sort(surfaces.edges, axis=1))
+            self._third = third[order[np.searchsorted(keys[order], wanted)]]
+        return self._third
