@@ -49,4 +49,4 @@ def _closest(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
         on_side = np.zeros_like(inside)
         on_side[:, :, one], on_side[:, :, two] = 1 - along, along
         best = np.where(nearer[:, :, None], on_side, best)
-    return best
+    return np.asarray(best)
