@@ -74,11 +74,11 @@ class Animation:
         if repeat and time > last:
             time = first + (time - first) % (last - first)
         k = int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, max(len(self) - 2, 0)))
-        before = self.positions[k].astype(np.float64)
+        before: np.ndarray = self.positions[k].astype(np.float64)
         if len(self) == 1:
             return before
         share = float(np.clip((time - self.times[k]) / (self.times[k + 1] - self.times[k]), 0.0, 1.0))
-        return before + share * (self.positions[k + 1].astype(np.float64) - before)
+        return np.asarray(before + share * (self.positions[k + 1] - before))
 
     def __repr__(self) -> str:
         return f"<Animation {self.name!r}: {len(self)} frames of {self.n_vertices} vertices, {np.ptp(self.times):g} s>"

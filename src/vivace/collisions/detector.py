@@ -110,7 +110,8 @@ class Detector:
         if self._driven is not None:
             (q, s), only = self._driven.joined(q, s), self._sides.own
             # Solvers lead cloth elsewhere than to s: as with rigid bodies, what is half the way off is a contact.
-            self._surfaces.widen(np.clip(0.5 * self._driven.fastest, *(k * self.settings.thickness for k in MARGIN)))
+            least, most = (k * self.settings.thickness for k in MARGIN)
+            self._surfaces.widen(min(max(0.5 * self._driven.fastest, least), most))
         found = self._surfaces.find(q, s, threads, only=only)
         counts = self._sides.counting(found.vertices)
         if self._driven is None:

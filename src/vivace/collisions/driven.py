@@ -56,10 +56,10 @@ class Sides:
 
     def counting(self, vertices: np.ndarray) -> np.ndarray | None:
         """(c,) which contacts over four vertices count; None: all. What is sewn together at a vertex shares it."""
-        count = None if self.itself else (vertices >= self.n).any(axis=1)
+        count: np.ndarray | None = None if self.itself else np.asarray((vertices >= self.n).any(axis=1))
         if self.alike is not None and len(vertices):
             a, b, c, d = self.alike[vertices].T
-            apart = ~((a == b) | (a == c) | (a == d) | (b == c) | (b == d))
+            apart: np.ndarray = ~((a == b) | (a == c) | (a == d) | (b == c) | (b == d))
             count = apart if count is None else count & apart
         return count
 
@@ -232,7 +232,7 @@ class Driven:
         """
         feature = ids & ((1 << BITS) - 1)
         feature = 1 + feature if alone is None else np.where(alone, 0, 1 + feature)
-        return self._first_id + which + len(self.meshes) * feature
+        return np.asarray(self._first_id + which + len(self.meshes) * feature)
 
     def _across(self, surfaces: Surfaces) -> np.ndarray:
         """For each edge of the joined surfaces, a corner of a triangle that it is a side of, and not its end."""

@@ -191,6 +191,6 @@ class _Zones:
                 points, at = q[leading, :3].astype(np.float64)[None], q[led, :3].astype(np.float64)
                 ways = x[leading, :3].astype(np.float64)[None] - points
                 count, ones = len(at), np.ones((1, points.shape[1]))
-                parts = (np.repeat(a, count, axis=0) for a in (points, ways, ones))
-                x[led, :3] = at + affine(*parts, at)
+                points, ways, ones = (np.repeat(a, count, axis=0) for a in (points, ways, ones))
+                x[led, :3] = at + affine(points, ways, ones, at)
         zone[self._driven] = -1

@@ -71,19 +71,19 @@ def outline(parts: Sequence[Any], heights: np.ndarray, angles: np.ndarray, gap: 
     return outer
 
 
-def sewn(resolution: int, gap: float, body: Sequence[Any] | None = None) -> mesh.Mesh:
+def sewn(resolution: int, gap: float, body: Sequence[Any] | None = None, top: float = TOP) -> mesh.Mesh:
     """A dress around the mannequin, `gap` away from it: a bodice that fits, and a wide skirt. Group "top".
 
-    `body`: what it fits instead, by its distances.
+    `body`: what it fits instead, by its distances; `top`: where it begins (m).
     """
     around, down = check_count("resolution", resolution, 12), max(4, round(0.59 * resolution))
-    heights = np.linspace(TOP, HIPS, SHAPE)
+    heights = np.linspace(top, HIPS, SHAPE)
     coarse = np.linspace(0, 2 * np.pi, SHAPE, endpoint=False)
     radii = outline(mannequin(torso_only=True) if body is None else body, heights, coarse, gap)
     # Rings as far apart along the cloth as vertices are around it, on the average.
     slope = float(np.hypot(1.0, FLARE))
-    way = np.linspace(0, (TOP - HIPS) + slope * (HIPS - HEM), down)
-    y = np.where(way < TOP - HIPS, TOP - way, HIPS - (way - (TOP - HIPS)) / slope)
+    way = np.linspace(0, (top - HIPS) + slope * (HIPS - HEM), down)
+    y = np.where(way < top - HIPS, top - way, HIPS - (way - (top - HIPS)) / slope)
     angle = np.linspace(0, 2 * np.pi, around, endpoint=False)
     rings = np.empty((down, around))
     for k, height in enumerate(y):
@@ -97,7 +97,7 @@ def sewn(resolution: int, gap: float, body: Sequence[Any] | None = None) -> mesh
     first = np.where(even, np.stack([a, b, d], -1), np.stack([a, b, c], -1))
     second = np.where(even, np.stack([a, d, c], -1), np.stack([b, d, c], -1))
     triangles = np.concatenate([first.reshape(-1, 3), second.reshape(-1, 3)])
-    groups = {"top": np.flatnonzero(vertices.reshape(-1, 3)[:, 1] > TOP - BAND), "hem": number[-1]}
+    groups = {"top": np.flatnonzero(vertices.reshape(-1, 3)[:, 1] > top - BAND), "hem": number[-1]}
     return mesh.Mesh.from_triangles(vertices.reshape(-1, 3), triangles, name="dress", groups=groups)
 
 

@@ -24,7 +24,7 @@ from .thickness import sheet_thickness
 BLEND = 0.012  # m: how far parts of the body melt into each other
 RATE = 30.0  # frames of the animation a second
 PANELS = 4
-WAIST = 1.08  # m
+TOP, WAIST = 1.235, 1.08  # m: where the dress begins, below the arms, and where it is held again
 # Joints, and the parts that turn about each: numbers of `dress.LIMBS`. What hangs on a limb turns with it.
 HIP, KNEE = np.array([0.09, 0.86, 0.0]), np.array([0.10, 0.48, 0.01])
 SHOULDER, ELBOW = np.array([0.17, 1.36, 0.0]), np.array([0.47, 1.20, 0.0])
@@ -132,11 +132,12 @@ def panels(sheet: mesh.Mesh, around: int, count: int) -> mesh.Mesh:
         groups[f"body-{number}"] = grid.ravel()
         first += grid.size
     points = np.concatenate(vertices)
-    ring = float(np.median(-np.diff(rings[:, 0, 1])))
+    heights = rings[:, 0, 1]
+    waist = heights[np.argmin(np.abs(heights - WAIST))]
     groups |= {
         "seams": np.concatenate(seams),
-        "top": np.flatnonzero(points[:, 1] > dress.TOP - dress.BAND),
-        "waist": np.flatnonzero(np.abs(points[:, 1] - WAIST) < 0.51 * ring),
+        "top": np.flatnonzero(points[:, 1] > TOP - dress.BAND),
+        "waist": np.flatnonzero(np.abs(points[:, 1] - waist) < 1e-9),
         "hem": np.flatnonzero(points[:, 1] < points[:, 1].min() + 1e-9),
     }
     return mesh.Mesh.from_triangles(points, np.concatenate(triangles), name="dress", groups=groups)
@@ -169,7 +170,7 @@ def garment_on_body(
     length, step = check_positive("seconds", seconds), check_positive("period", period)
     body = AnimatedMesh(walking(check_positive("spacing", spacing), length, np.radians(turn), step), name="body")
     torso = _Blended([part for part, name in bones() if name == "torso"])
-    sheet = panels(dress.sewn(around, 0.012, [torso]), around, PANELS)
+    sheet = panels(dress.sewn(around, 0.012, [torso], TOP), around, PANELS)
     edge = float(np.median(np.linalg.norm(np.diff(sheet.vertices[sheet.edges], axis=1), axis=2)))
     model = Model.of(sheet, Cloth(density, stretch, bend), air=air).sew()
     model = model.collide([Plane(), body], thickness=sheet_thickness(edge), friction=friction, itself=itself)
