@@ -32,6 +32,7 @@ LAYERS = [
     ("scenes",),
     ("pictures",),
     ("bench",),
+    ("sweeps",),
     ("viewer",),
     ("cli",),
     ("everything",),

@@ -74,6 +74,7 @@ if _TYPE_CHECKING:
         stable_neo_hookean,
         storable,
         stvk,
+        sweep,
     )
 
 __all__ = [
@@ -134,6 +135,7 @@ __all__ = [
     "stable_neo_hookean",
     "storable",
     "stvk",
+    "sweep",
 ]
 
 
