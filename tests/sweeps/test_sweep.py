@@ -86,7 +86,7 @@ def test_workers_that_cannot_start_end_the_sweep(tmp_path, monkeypatch):
     plan = planned("tablecloth", {}, settings={"iterations": 3, "frames": 4}, parameters=SMALL)
     with (
         Results(tmp_path, plan) as results,
-        pytest.raises(vv.FileError, match="worker processes cannot be started: .*no_such_room"),
+        pytest.raises(vv.FileError, match=r"worker processes cannot be started: .*no_such_room"),
     ):
         make_runs(results, Workers(1))
 

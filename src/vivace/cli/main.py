@@ -69,7 +69,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
         return top
 
     from ..simulation.motion import INTEGRATORS
-    from . import bench, commands, compare, sweep, tune
+    from . import bench, commands, compare, replay, sweep, tune
 
     sub = command(
         "list",
@@ -173,6 +173,9 @@ def parser(only: str = "") -> argparse.ArgumentParser:
 
     sub = command("compare", "compare solvers: error against sweeps and time", compare.DETAILS, compare.compare_solvers)
     compare.add_arguments(sub)
+
+    sub = command("replay", "make a recording of the live app again from its input", replay.DETAILS, replay.replay)
+    replay.add_arguments(sub)
 
     sub = command("sweep", "make many runs with different values, as one table", sweep.DETAILS, sweep.sweep)
     sweep.add_arguments(sub)
