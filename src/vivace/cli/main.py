@@ -69,7 +69,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
         return top
 
     from ..simulation.motion import INTEGRATORS
-    from . import bench, commands, compare, replay, sweep, tune
+    from . import bench, commands, compare, replay, schema, sweep, tune
 
     sub = command(
         "list",
@@ -179,6 +179,9 @@ def parser(only: str = "") -> argparse.ArgumentParser:
 
     sub = command("sweep", "make many runs with different values, as one table", sweep.DETAILS, sweep.sweep)
     sweep.add_arguments(sub)
+
+    sub = command("schema", "the JSON Schema of what a command prints with --json", schema.DETAILS, schema.show)
+    schema.add_arguments(sub)
 
     sub = command("tune", "find a Chebyshev solver's rho for a scene", tune.DETAILS, tune.tune)
     tune.add_arguments(sub)
