@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from typing import Any
 
 from ..errors import InputError, MissingExtraError
@@ -54,9 +54,6 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def _importable(name: str) -> bool:
-    if name == "__main__":
-        return False
-    try:
-        return find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
+    """Whether another process finds a module; that it is loaded here says nothing about that."""
+    top = name.partition(".")[0]
+    return top != "__main__" and (top in sys.builtin_module_names or PathFinder.find_spec(top) is not None)
