@@ -32,6 +32,7 @@ LAYERS = [
     ("scenes",),
     ("pictures",),
     ("bench", "blender", "newton"),
+    ("sweeps",),
     ("viewer",),
     ("cli",),
     ("everything",),

@@ -79,6 +79,7 @@ if _TYPE_CHECKING:
         stable_neo_hookean,
         storable,
         stvk,
+        sweep,
     )
 
 __all__ = [
@@ -144,6 +145,7 @@ __all__ = [
     "stable_neo_hookean",
     "storable",
     "stvk",
+    "sweep",
 ]
 
 

@@ -106,7 +106,15 @@ __all__ = [
     "stable_neo_hookean",
     "storable",
     "stvk",
+    "sweep",
 ]
+
+
+def sweep(target: Any, vary: Any, **options: Any) -> Any:
+    """Make many runs of a scene, and return a `pandas.DataFrame` of them; see `vivace.sweeps.sweep`."""
+    from .sweeps import sweep
+
+    return sweep(target, vary, **options)
 
 
 def _view(simulation: Simulation, **options: Any) -> Any:

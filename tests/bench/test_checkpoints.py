@@ -5,7 +5,7 @@ import pytest
 
 from vivace import FileError, InputError, make_scene
 from vivace.bench import run_rigid, run_scene
-from vivace.bench.checkpoints import RunCheckpoints, Spool
+from vivace.bench.checkpoints import FrameFile, RunCheckpoints
 from vivace.bench.tables import TABLES, to_pandas
 from vivace.solvers import Budget
 
@@ -101,15 +101,15 @@ def test_rigid_runs(tmp_path):
 def test_frames_that_were_cut_off(tmp_path):
     """A frame counts if all of it is there; what comes after the last that counts is overwritten."""
     path = tmp_path / "f.frames"
-    spool = Spool.create(path, {"x": np.zeros((2, 3), np.float32)})
+    spool = FrameFile.create(path, {"x": np.zeros((2, 3), np.float32)})
     for k in range(4):
         spool.append({"x": np.full((2, 3), k, np.float32)})
     spool.sync()
     spool.close()
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(FileError, match="too few for 4 frames"):
-        Spool.open(path, 4)
-    again = Spool.open(path, 3)
+        FrameFile.open(path, 4)
+    again = FrameFile.open(path, 3)
     np.testing.assert_array_equal(again.read(2)["x"], np.full((2, 3), 2))
     again.sync()
     again.append({"x": np.full((2, 3), 9, np.float32)})

@@ -49,7 +49,7 @@ class RunCheckpoints:
 
     def __init__(self, path: Path, every: int | None, *, resume: bool = False):
         self.path, self.every, self.resume, self.begun = path, every, resume, 0
-        self._spool: Spool | None = None
+        self._frame_file: FrameFile | None = None
         self._token, self._run = "", dict[str, Any]()
         self._written = -1
 
@@ -93,20 +93,20 @@ class RunCheckpoints:
                 f"cannot resume {self.path}: it is of frame {sim.frames} and has the figures of {len(rows)}"
             )
         if more["recorded"]:
-            self._spool = Spool.open(self._frames, len(rows))
+            self._frame_file = FrameFile.open(self._frames, len(rows))
         for k, row in enumerate(rows):
-            log.add(row, {} if self._spool is None else self._spool.read(k))
-        if self._spool is not None:
-            self._spool.sync()  # the next frame comes after them
+            log.add(row, {} if self._frame_file is None else self._frame_file.read(k))
+        if self._frame_file is not None:
+            self._frame_file.sync()  # the next frame comes after them
         self.begun = self._written = len(rows)
         self.found: Checkpoint = found
 
     def after(self, sim: Simulated, log: FrameLog, arrays: Mapping[str, np.ndarray]) -> bool:
         """A frame was made, and these arrays recorded; whether a checkpoint is due."""
         if arrays:
-            if self._spool is None:
-                self._spool = Spool.create(self._frames, arrays)
-            self._spool.append(arrays)
+            if self._frame_file is None:
+                self._frame_file = FrameFile.create(self._frames, arrays)
+            self._frame_file.append(arrays)
         return bool(self.every) and len(log) % (self.every or 1) == 0
 
     def write(self, sim: Simulated, log: FrameLog) -> None:
@@ -116,18 +116,18 @@ class RunCheckpoints:
 
     def close(self) -> None:
         """No more frames."""
-        if self._spool is not None:
-            self._spool.close()
+        if self._frame_file is not None:
+            self._frame_file.close()
 
     @property
     def _frames(self) -> Path:
         return self.path.with_name(f"{self.path.name}.{self._token}.frames")
 
     def _write(self, sim: Simulated, log: FrameLog) -> None:
-        if self._spool is not None:
-            self._spool.sync()
+        if self._frame_file is not None:
+            self._frame_file.sync()
         more = {
-            "run": self._run, "token": self._token, "recorded": self._spool is not None,
+            "run": self._run, "token": self._token, "recorded": self._frame_file is not None,
             "columns": packed_columns(log.rows),
         }  # fmt: skip
         kind = "rigid" if isinstance(sim, RigidSimulation) else "soft"
@@ -135,7 +135,7 @@ class RunCheckpoints:
         self._written = len(log)
 
 
-class Spool:
+class FrameFile:
     """A file of frames: a line that says what each is made of, and then as many bytes for every one."""
 
     def __init__(self, path: Path, file: BufferedRandom, layout: dict[str, tuple[str, tuple[int, ...]]], start: int):
@@ -144,7 +144,7 @@ class Spool:
         self._frame = sum(self._sizes.values())
 
     @classmethod
-    def create(cls, path: Path, arrays: Mapping[str, np.ndarray]) -> Spool:
+    def create(cls, path: Path, arrays: Mapping[str, np.ndarray]) -> FrameFile:
         """A new file, for frames like this."""
         layout = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
         head = json.dumps({"file": "vivace frames", "arrays": layout}).encode() + b"\n"
@@ -156,7 +156,7 @@ class Spool:
         return cls(path, file, layout, len(head))
 
     @classmethod
-    def open(cls, path: Path, frames: int) -> Spool:
+    def open(cls, path: Path, frames: int) -> FrameFile:
         """A file of at least so many frames; what follows them is cut off."""
         try:
             file = path.open("rb+")
@@ -164,18 +164,18 @@ class Spool:
             layout = {name: (str(kind), tuple(shape)) for name, (kind, shape) in json.loads(head)["arrays"].items()}
             if any(np.dtype(kind).kind != "f" for kind, _ in layout.values()):
                 raise ValueError("no numbers")
-            spool = cls(path, file, layout, len(head))
+            opened = cls(path, file, layout, len(head))
             have = path.stat().st_size
-            if not have >= len(head) + frames * spool._frame or not all(s >= 0 for s in spool._sizes.values()):
+            if not have >= len(head) + frames * opened._frame or not all(s >= 0 for s in opened._sizes.values()):
                 raise ValueError(f"{have} bytes are too few for {frames} frames")
-            file.truncate(len(head) + frames * spool._frame)
+            file.truncate(len(head) + frames * opened._frame)
             file.seek(0, os.SEEK_END)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise FileError(
                 f"cannot resume: the recorded frames in {path} are not there, or cut off ({error}); begin anew without "
                 "--resume"
             ) from error
-        return spool
+        return opened
 
     def append(self, arrays: Mapping[str, np.ndarray]) -> None:
         """One more frame."""

@@ -34,6 +34,7 @@ EXAMPLES = """examples:
   vivace colour tablecloth --algorithm all --out colours.png
   vivace compare tablecloth --solvers vivace,jacobi --budgets-ms 4,8 --frames 60 --out study
   vivace compare tablecloth armadillo --solvers vivace,jacobi --frame 10 --out study
+  vivace sweep tablecloth --vary stretch=1e2:1e5:log:20 --iterations 40 --out results
   vivace bench sweep --threads 1,2
   vivace bench pbd --scale 0.1 --passes
   vivace bench contact --sizes small --out contact.png
@@ -68,7 +69,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
         return top
 
     from ..simulation.motion import INTEGRATORS
-    from . import bench, blender, commands, compare, tune
+    from . import bench, blender, commands, compare, replay, schema, sweep, tune
 
     sub = command(
         "list",
@@ -175,6 +176,15 @@ def parser(only: str = "") -> argparse.ArgumentParser:
 
     sub = command("compare", "compare solvers: error against sweeps and time", compare.DETAILS, compare.compare_solvers)
     compare.add_arguments(sub)
+
+    sub = command("replay", "make a recording of the live app again from its input", replay.DETAILS, replay.replay)
+    replay.add_arguments(sub)
+
+    sub = command("sweep", "make many runs with different values, as one table", sweep.DETAILS, sweep.sweep)
+    sweep.add_arguments(sub)
+
+    sub = command("schema", "the JSON Schema of what a command prints with --json", schema.DETAILS, schema.show)
+    schema.add_arguments(sub)
 
     sub = command("tune", "find a Chebyshev solver's rho for a scene", tune.DETAILS, tune.tune)
     tune.add_arguments(sub)

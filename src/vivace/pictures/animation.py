@@ -189,10 +189,11 @@ class Film:
         options = {**self._options(slice(None)), "backend": backend}
         return save_animation(target, frames, triangles, fps=fps, progress=progress, **options)
 
-    def write_last(self, target: Path) -> str:
+    def write_last(self, target: Path, *, size: Size = DEFAULT_SIZE, backend: str = "auto") -> str:
         """The last frame to .png."""
         frames, triangles = self.drawn()
-        return save_picture(target, frames[-1], triangles, **self._options(slice(-1, None)))
+        options = {**self._options(slice(-1, None)), "backend": backend}
+        return save_picture(target, frames[-1], triangles, size=size, **options)
 
     def drawn(self) -> tuple[Sequence[NDArray[Any]] | NDArray[Any], NDArray[Any] | None]:
         """Frames and triangles of everything that moves: soft vertices first, then those of rigid bodies."""

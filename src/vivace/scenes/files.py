@@ -77,7 +77,7 @@ from .rigid_scene import RigidScene, seeded
 from .scene import SCENES, Scene, make_scene
 from .self_contact import touching_itself
 from .shown import load_mesh
-from .tables import check_known, table_of
+from .tables import check_known, read_description, table_of
 
 NAMES = ("cloth", "noodle", "bar", "cube", "torus", "ball", "body", "rabbit", "double_helix")
 GENERATORS = {name: getattr(meshes, name) for name in NAMES}
@@ -154,12 +154,11 @@ def highest(body: Mesh, share: float = HIGHEST) -> np.ndarray:
 
 
 def _from_toml(path: Path) -> Scene | RigidScene:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:  # also a number of 5000 digits, and brackets 1000 deep
-        raise InputError(f"{path} is not a valid TOML file: {error}") from error
+    return from_description(path, read_description(path))
+
+
+def from_description(path: Path, data: dict[str, Any]) -> Scene | RigidScene:
+    """The scene that a scene file at `path` would describe by saying `data`."""
     check_known(path, "the file", data, TABLES)
     if "bodies" in data and not {"scene", "mesh", "parts"} & set(data):
         alone = RigidScene(path.stem, only_bodies(path, data["bodies"]), settings={"description": data})

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import FileError, InputError
+
+
+def read_description(path: Path) -> dict[str, Any]:
+    """What a scene file says, as data."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:  # also a number of 5000 digits, and brackets 1000 deep
+        raise InputError(f"{path} is not a valid TOML file: {error}") from error
 
 
 def table_of(path: Path, data: dict[str, Any], name: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError, MissingExtraError, VivaceError
-from ..files import replacing
+from ..files import replacing, write_text
 from ..mesh import Mesh, save
 from ..pictures.camera import Camera
 from ..registry import Registry
@@ -145,6 +145,11 @@ def _npz(recording: Recording, path: Path, camera: Camera | None, work: Work) ->
     work.progress(0, recording.frames)
     with replacing(path) as temporary:
         np.savez_compressed(temporary, **recording.numbers())
+
+
+@recording_format("jsonl", "input log, to replay", "application/jsonl")
+def _input(recording: Recording, path: Path, camera: Camera | None, work: Work) -> None:
+    write_text(path, recording.input_text())
 
 
 pose_format("obj", "OBJ", "model/obj")

@@ -22,6 +22,7 @@ from ..simulation import Simulation
 from ..simulation.report import Report
 from ..simulation.rigid_simulation import RigidSimulation
 from .body_mesh import BodyMesh, BodyReport, RigidBackdrop, bodies_of, moving_bodies
+from .input_log import InputLog
 from .messages import Settings
 from .snapshot import Backdrop, SimulationView, moved
 from .things import Things
@@ -46,6 +47,7 @@ class Recording:
         self._shifts: list[tuple[tuple[float, ...], ...]] = []
         self._shown: tuple[SimulationView, Backdrop | RigidBackdrop] | None = None
         self.full = False
+        self.of_input: tuple[InputLog, int] | None = None  # what people did, and the step that it begins with
 
     @property
     def frames(self) -> int:
@@ -129,6 +131,13 @@ class Recording:
         film = _film(scene, frames, h, None, about)
         triangles = np.zeros((0, 3), np.int32) if film.triangles is None else film.triangles
         return film.frames, triangles, h, scene.name, about
+
+    def input_text(self) -> str:
+        """What people did from the start of the scene on, as a log that `vivace replay` takes."""
+        if self.of_input is None or not self._frames:
+            raise InputError("there is no recording to save: press record first")
+        log, begin = self.of_input
+        return log.text((begin, begin + len(self._frames)))
 
     def _all(self) -> tuple[np.ndarray, Scene | RigidScene, dict[str, Any]]:
         if not self._frames or self._scene is None:

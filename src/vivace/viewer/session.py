@@ -31,10 +31,11 @@ from ..scenes import RigidScene, Scene
 from . import messages as m
 from .actions import ACTIONS, Action
 from .background_worker import BackgroundWorker
-from .choices import Target, resolution_of
+from .choices import Target, name_of, resolution_of
 from .edit_text import text_of
 from .ghost import Ghost
 from .history import History
+from .input_log import InputLog
 from .priority import Preference
 from .recordings import Recording
 from .running import Lost, Running
@@ -90,6 +91,7 @@ class Session:
         self.newest: Snapshot | None = None
         self.notify: Callable[[], None] = lambda: None  # called from the physics thread when there is a new snapshot
         self.send: Callable[[m.ToPage, str | None], None] = lambda message, client: None  # to a client; None: to all
+        self.input = InputLog(target, name_of(sim.solver), seed)  # what people have done since the scene began
         self.recording = Recording()
         self.history = History()
         self.ghost = Ghost(self)
@@ -135,10 +137,8 @@ class Session:
         action = ACTIONS.get(type(message))
         if action is None:
             return
-        if not isinstance(message, HEAVY):
+        if not isinstance(message, HEAVY) or self._room.acquire(blocking=False):
             self._commands.put(lambda: self._obey(client, action, message))
-        elif self._room.acquire(blocking=False):
-            self._commands.put(lambda: self._obey_heavy(client, action, message))
         else:
             self.send(m.Notice("error", "too many changes at once; some were left out"), client)
 
@@ -146,6 +146,7 @@ class Session:
         """A client has gone; what it held falls."""
 
         def go() -> None:
+            self.input.heard(client, None)
             self.running_scene.pointers.release_client(self.sims, client)
             self._orders.pop(client, None)
             self.parts.pop(client, None)
@@ -239,14 +240,13 @@ class Session:
                 return
 
     def _obey(self, client: str, action: Action, message: m.FromPage) -> None:
+        if isinstance(message, HEAVY):
+            self._room.release()
+        self.input.heard(client, message)
         try:
             action(self, client, message)
         except VivaceError as error:
             self.send(m.Notice("error", str(error)), client)
-
-    def _obey_heavy(self, client: str, action: Action, message: m.FromPage) -> None:
-        self._room.release()
-        self._obey(client, action, message)
 
     def _advance(self) -> None:
         """A step, and the snapshot of it."""
@@ -255,6 +255,7 @@ class Session:
             views = self.running_scene.step(self._spent_ns / 1e6 + self._around_ms)
         except Lost as lost:
             return self._recover(lost)
+        self.input.stepped(self.settings, views[0].report)
         now, h = time.perf_counter_ns(), self.settings.time_step
         around_ms = (now - begin) / 1e6 - sum(view.report.ms for view in views)
         self._around_ms = max(around_ms, 0.95 * self._around_ms)  # a reserve: the largest of late
@@ -370,6 +371,7 @@ class Session:
     def begin(self, scene: Scene | RigidScene, sim: Any, target: Target) -> None:
         """Go on with another scene; what is held falls."""
         old, self.current = self.running_scene, target
+        self.input = InputLog(target, name_of(sim.solver), self.making["seed"])
         old.pointers.release_all(old.sims)
         self.recording.end()
         self.history.clear()
@@ -394,4 +396,4 @@ class Session:
             text = str(error) if isinstance(error, VivaceError) else f"{label} failed; the terminal says more"
             self.send(m.Notice("error", text), client)
 
-        self._background.submit(label, work, failed)
+        self._background.submit(label, self.input.numbered(work), failed)

@@ -20,6 +20,7 @@ def add_body(session: Session, client: str, message: m.AddBody) -> None:
 def throw_mesh(session: Session, thrown: ThrownMesh) -> None:
     """Add somebody's own mesh as a rigid body, and say how it touches."""
     try:
+        session.input.trouble = "a mesh was thrown in, which is no part of it"
         _throw(session, None, thrown, f"preparing {thrown.name}")
     except InputError as error:
         session.send(m.Notice("error", str(error)), None)

@@ -9,6 +9,7 @@ from .. import messages as m
 from ..choices import Target
 from ..ghost import Ghost
 from ..history import History
+from ..input_log import InputLog
 from ..recordings import Recording
 from ..running import Running
 
@@ -24,6 +25,7 @@ class Session(Protocol):
         given: somebody's own simulation, if it was started with one.
         making: how simulations are made: threads, seed.
         single_steps: to be made although it is paused.
+        input: what people have done since the scene began.
         history: of what was changed.
         ghost: of the converged motion.
         replay: the frame of the recording that is shown instead of the simulation.
@@ -38,6 +40,7 @@ class Session(Protocol):
     given: Any
     making: dict[str, Any]
     running_scene: Running[Any]
+    input: InputLog
     recording: Recording
     single_steps: int
     history: History

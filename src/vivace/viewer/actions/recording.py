@@ -12,6 +12,7 @@ def record(session: Session, client: str, message: m.SetRecording) -> None:
     if message.on:
         session.replay = None
         session.recording.begin(session.scene, session.settings, session.sims[0])
+        session.recording.of_input = session.input, session.input.frames
     else:
         session.recording.end()
     session.changed()

@@ -16,6 +16,7 @@ from .changing import apply, change_solver
 from .editing import edit_all
 from .loading import load
 
+PART = 3500  # letters of a message
 AFTER = ("relaxation", "compare")  # of the solver that the link names, which may have to be made first
 
 
@@ -40,13 +41,20 @@ def restore(session: Session, client: str, message: m.Restore) -> None:
     def finish(later: dict[str, Any]) -> Callable[[], None]:
         return lambda: _change(session, client, later)
 
+    def begin() -> None:
+        """The link is what the scene began with, for the log of input."""
+        for k in range(0, len(text), PART):
+            session.input.heard(client, m.RestorePart(text[k : k + PART], k == 0))
+        session.input.heard(client, message)
+        change()
+
     now = resolution_of(session.current, "fabric" in session.running_scene.controls)
     finer = {} if message.resolution in (None, *now[:1]) else {"resolution": message.resolution}
     same = message.scene == session.scene.name and session.edited.text in ("", text) and not (finer and now)
     if same:
         change()
     else:
-        load(session, client, message.scene, change, **finer)
+        load(session, client, message.scene, begin, **finer)
 
 
 @action(m.RestorePart)
