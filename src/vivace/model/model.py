@@ -25,7 +25,7 @@ from .attachments import Attachment, attached_to, check_attachments, find_body
 from .joining import check_parts, joined, model_of_pairs
 from .materials import Material, default_material
 from .paths import Path, PinPath, as_path, check_paths, without
-from .pins import pin_targets, unpinned
+from .pins import pairs_at_one_place, pin_targets, unpinned
 from .touching import friction_between
 
 EARTH = (0.0, -9.81, 0.0)
@@ -350,14 +350,9 @@ class Model:
             stiffness: in N/m; by default that of the stiffest constraint.
         """
         index = self.mesh.select(where)
-        _, place = np.unique(self.mesh.vertices[index], axis=0, return_inverse=True)
-        order = np.argsort(place.ravel(), kind="stable")
-        again = np.flatnonzero(np.diff(place.ravel()[order]) == 0)
-        if not len(again):
-            raise InputError("there is nothing to sew: no two of the vertices are at the same place")
+        pairs = pairs_at_one_place(self.mesh.vertices, index)
         if stiffness is not None and not (is_number(stiffness) and stiffness > 0):
             raise InputError(f"the stiffness of a seam must be positive, not {shown(stiffness)} N/m")
-        pairs = np.column_stack([index[order[again]], index[order[again + 1]]])
         return self.constrain("weld", pairs, self.pin_stiffness / FIRM if stiffness is None else stiffness)
 
     def stiffened(self, factor: float) -> Model:

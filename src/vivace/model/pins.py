@@ -1,4 +1,4 @@
-"""What is held at targets: checks of these, and letting go."""
+"""What is held: pins at their targets, seams to each other."""
 
 from __future__ import annotations
 
@@ -36,3 +36,13 @@ def unpinned(groups: Sequence[ConstraintGroup], free: Sequence[int]) -> tuple[Co
             arrays = group.vertices[stay], group.operator[stay], group.weights[stay], group.parameters[stay]
             left.append(ConstraintGroup(group.kind, *arrays))
     return tuple(left)
+
+
+def pairs_at_one_place(vertices: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """(k, 2) of the vertices `index`: each with the next that is at the same place, to be sewn together."""
+    _, place = np.unique(vertices[index], axis=0, return_inverse=True)
+    order = np.argsort(place.ravel(), kind="stable")
+    again = np.flatnonzero(np.diff(place.ravel()[order]) == 0)
+    if not len(again):
+        raise InputError("there is nothing to sew: no two of the vertices are at the same place")
+    return np.column_stack([index[order[again]], index[order[again + 1]]])
