@@ -138,7 +138,7 @@ def test_mesh_file_alone(tmp_path, suffix):
         ('scene = "cub"', r"unknown scene 'cub'; did you mean 'cube'"),
         (
             'scene = "cube"\ncolor = 1',
-            r"the file has an unknown entry 'color'; known: bodies, budget, collisions, fabric, material, mesh",
+            r"the file has an unknown entry 'color'; known: bodies, budget, collisions, edits, fabric, material, mesh",
         ),
         (
             'scene = "cube"\n[world]\nair = 1',

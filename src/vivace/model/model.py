@@ -81,7 +81,8 @@ class Model:
             viscosity: the damping force is viscosity (s) x stiffness x rate of change.
         """
         if not isinstance(mesh, Mesh) and isinstance(mesh, (list, tuple)) and material is None:
-            return model_of_pairs(cls, mesh, names, gravity=gravity, air=air, viscosity=viscosity)
+            made: Model = model_of_pairs(cls, mesh, names, gravity=gravity, air=air, viscosity=viscosity)
+            return made
         if not isinstance(mesh, Mesh):
             raise InputError(f"a model is made of a Mesh (vivace.mesh.load, vivace.mesh.cloth, ...), not {shown(mesh)}")
         if names is not None:
