@@ -103,10 +103,10 @@ def joined(
     return mesh, np.concatenate([model.masses for model in models]), joined_groups(models), joined_terms(models, mesh)
 
 
-def model_of_pairs(cls: Any, pairs: Sequence[Any], names: Any, **same: Any) -> Any:
-    """A model of meshes with their materials, (mesh, material) each, or a mesh alone."""
+def models_of(cls: Any, pairs: Sequence[Any], **same: Any) -> list[Any]:
+    """A model for each mesh with its material, (mesh, material), or for a mesh alone."""
     each = [pair if isinstance(pair, (list, tuple)) and len(pair) == 2 else (pair, None) for pair in pairs]
-    return cls.join([cls.of(body, stuff, **same) for body, stuff in each], names=names)
+    return [cls.of(body, stuff, **same) for body, stuff in each]
 
 
 def check_parts(models: Sequence[Any], cls: type) -> None:
