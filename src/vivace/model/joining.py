@@ -109,7 +109,7 @@ def models_of(cls: Any, pairs: Sequence[Any], **same: Any) -> list[Any]:
     return [cls.of(body, stuff, **same) for body, stuff in each]
 
 
-def check_parts(models: Sequence[Any], cls: type) -> None:
+def check_parts(models: Sequence[Any], cls: Any) -> None:
     """Refuse what is of the whole and not of its parts."""
     if not models:
         raise InputError("there is nothing to join: give at least one model")
