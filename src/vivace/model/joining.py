@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +11,7 @@ from ..checks import as_list, shown
 from ..constraints import ConstraintGroup
 from ..errors import InputError
 from ..mesh import Mesh, join
-
-if TYPE_CHECKING:
-    from ..terms.term import Term
-    from .model import Model
+from ..terms.term import Term
 
 
 def as_names(names: Any, count: int, meshes: Sequence[Mesh]) -> list[str]:
@@ -59,13 +56,13 @@ def joined_mesh(meshes: Sequence[Mesh], names: Sequence[str], name: str) -> Mesh
     return made
 
 
-def joined_groups(models: Sequence[Model]) -> tuple[ConstraintGroup, ...]:
+def joined_groups(models: Sequence[Any]) -> tuple[ConstraintGroup, ...]:
     """Their constraints, one group for each type, in the order of their first."""
     offset, by_kind = 0, dict[str, list[tuple[ConstraintGroup, int]]]()
     for model in models:
         for group in model.groups:
             by_kind.setdefault(group.kind.name, []).append((group, offset))
-        offset += model.n
+        offset += model.mesh.n_vertices
     made = []
     for parts in by_kind.values():
         arrays = [
@@ -81,7 +78,7 @@ def joined_groups(models: Sequence[Model]) -> tuple[ConstraintGroup, ...]:
     return tuple(made)
 
 
-def joined_terms(models: Sequence[Model], mesh: Mesh) -> tuple[Term, ...]:
+def joined_terms(models: Sequence[Any], mesh: Mesh) -> tuple[Term, ...]:
     """Their energy terms on the vertices of the whole; those of a user's own have to say how (`placed`)."""
     made, offset = list[Any](), 0
     for model in models:
@@ -93,12 +90,12 @@ def joined_terms(models: Sequence[Model], mesh: Mesh) -> tuple[Term, ...]:
                     "joined mesh; join the models first, and add it then"
                 )
             made.append(placed(mesh, offset))
-        offset += model.n
+        offset += model.mesh.n_vertices
     return tuple(made)
 
 
 def joined(
-    models: Sequence[Model], names: Any, name: str
+    models: Sequence[Any], names: Any, name: str
 ) -> tuple[Mesh, np.ndarray, tuple[ConstraintGroup, ...], tuple[Term, ...]]:
     """Mesh, masses, constraints and terms of `Model.join`."""
     meshes = [model.mesh for model in models]
@@ -106,13 +103,13 @@ def joined(
     return mesh, np.concatenate([model.masses for model in models]), joined_groups(models), joined_terms(models, mesh)
 
 
-def model_of_pairs(cls: type[Model], pairs: Sequence[Any], names: Any, **same: Any) -> Model:
-    """A model of meshes with their materials, (mesh, material) each, or a mesh alone."""
+def models_of(cls: Any, pairs: Sequence[Any], **same: Any) -> list[Any]:
+    """A model for each mesh with its material, (mesh, material), or for a mesh alone."""
     each = [pair if isinstance(pair, (list, tuple)) and len(pair) == 2 else (pair, None) for pair in pairs]
-    return cls.join([cls.of(body, stuff, **same) for body, stuff in each], names=names)
+    return [cls.of(body, stuff, **same) for body, stuff in each]
 
 
-def check_parts(models: Sequence[Model], cls: type[Model]) -> None:
+def check_parts(models: Sequence[Any], cls: Any) -> None:
     """Refuse what is of the whole and not of its parts."""
     if not models:
         raise InputError("there is nothing to join: give at least one model")

@@ -22,7 +22,7 @@ from ..rigid.bodies import Body
 from ..storage import storable
 from ..terms.term import Term, try_out
 from .attachments import Attachment, attached_to, check_attachments, find_body
-from .joining import check_parts, joined, model_of_pairs
+from .joining import check_parts, joined, models_of
 from .materials import Material, default_material
 from .paths import Path, PinPath, as_path, check_paths, without
 from .pins import pairs_at_one_place, pin_targets, unpinned
@@ -86,7 +86,7 @@ class Model:
             viscosity: the damping force is viscosity (s) x stiffness x rate of change.
         """
         if not isinstance(mesh, Mesh) and isinstance(mesh, (list, tuple)) and material is None:
-            return model_of_pairs(cls, mesh, names, gravity=gravity, air=air, viscosity=viscosity)
+            return cls.join(models_of(cls, mesh, gravity=gravity, air=air, viscosity=viscosity), names=names)
         if not isinstance(mesh, Mesh):
             raise InputError(f"a model is made of a Mesh (vivace.mesh.load, vivace.mesh.cloth, ...), not {shown(mesh)}")
         if names is not None:
