@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -101,27 +102,37 @@ def figures(rows: list[dict[str, object]] | list[dict[str, str]]) -> list[tuple[
     return sorted(tuple(float(row[name]) for name in SAME) for row in rows)  # type: ignore[arg-type]
 
 
+def spent() -> float:
+    """Seconds of processor of all processes that were waited for: on a busy machine, what can be compared."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--every", type=float, default=5.0, help="seconds between two kills")
-    parser.add_argument("--part", choices=("all", "plain", "sweep", "killed"), default="all")
+    parser.add_argument("--part", choices=("all", "throughput", "plain", "sweep", "killed"), default="all")
     arguments = parser.parse_args()
     seeds = max(1, arguments.runs // COUNT)
     runs, wrong = seeds * COUNT, 0
     expected = None
     with tempfile.TemporaryDirectory() as folder:
-        alone = took = 0.0
-        if arguments.part in ("all", "plain"):
+        alone = took = cpu_alone = cpu_took = 0.0
+        if arguments.part in ("all", "throughput", "plain"):
+            before = spent()
             alone, rows = plain(seeds)
-            expected = figures(rows)
+            cpu_alone, expected = spent() - before, figures(rows)
             print(f"two plain processes: {runs} runs in {alone:.1f} s, {runs / alone:.2f} a second", flush=True)
-        if arguments.part in ("all", "sweep"):
+        if arguments.part in ("all", "throughput", "sweep"):
+            before = spent()
             took, found, _ = swept(Path(folder) / "sweep", seeds, None)
+            cpu_took = spent() - before
             wrong += expected is not None and figures(found) != expected
             print(f"sweep, two workers:  {runs} runs in {took:.1f} s, {runs / took:.2f} a second", flush=True)
-        if arguments.part == "all":
+        if arguments.part in ("all", "throughput"):
             print(f"throughput of the sweep: {alone / took:.3f} of plain processes'", flush=True)
+            print(f"seconds of processor: {cpu_alone:.1f} and {cpu_took:.1f}, {cpu_alone / cpu_took:.3f}", flush=True)
             wrong += alone / took < 0.9
         if arguments.part in ("all", "killed"):
             took, found, kills = swept(Path(folder) / "killed", seeds, arguments.every)
