@@ -41,7 +41,7 @@ class Hanging(Example):
                 array.numpy()[..., 2 if array is self.model.tri_materials else slice(-1, None)] = 0.0
         if self.solver_type == "xpbd":  # whose bending is another energy
             self.model.edge_bending_properties.numpy()[:] = 0.0
-            self.model.particle_max_radius = 0.0  # otherwise particles push each other
+            self.model.particle_grid, self.model.particle_max_radius = None, 0.0  # or particles push each other
 
     def run(self, solver, substeps: int, collide: bool = True) -> tuple[float, list[np.ndarray]]:
         """Median milliseconds of a frame, and positions at the times that are compared."""
