@@ -6,7 +6,7 @@ Nothing heavy is loaded until something is drawn: matplotlib, Pillow and polysco
 from .animation import Film, save_animation, save_picture
 from .backends import RENDERERS, Look, Renderer
 from .camera import Camera, bounds_of
-from .inline import InlineFilm, film
+from .inline import InlineFilm
 from .opening import open_renderer
 from .palette import body_colours
 from .plots import (
@@ -34,7 +34,6 @@ __all__ = [
     "bounds_of",
     "error_against_time",
     "error_summary",
-    "film",
     "open_renderer",
     "panel_grid",
     "residual_curves",
