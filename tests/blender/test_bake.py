@@ -6,6 +6,7 @@ import pytest
 import vivace as vv
 from vivace.blender import Bake, ClothFrames, Settings, Track
 from vivace.blender.colliders import as_colliders
+from vivace.collisions import AnimatedMesh
 from vivace.collisions.convex import ConvexMesh
 from vivace.collisions.sampled import Sampled
 
@@ -86,6 +87,23 @@ def test_a_box_that_rises_lifts_the_cloth(tmp_path):
     tops = 0.3 + 0.5 * H * np.arange(24)
     assert (found.positions[1:, :, 2].min(axis=1) > tops[1:] + 0.005).all()
     assert found.positions[-1, :, 2].max() < tops[-1] + 0.03
+
+
+@pytest.mark.slow
+def test_a_box_that_swells_and_shears_carries_the_cloth(tmp_path):
+    """What deforms is touched as it is in every frame: its top rises while it gets wider, and the cloth with it."""
+    points, triangles = grid(6, 0.4, 0.32)
+    corners, faces = box()
+    swelling = np.linspace(0, 1, 24)[:, None, None] * [0.2, 0.2, 0.8]
+    positions = corners * (1 + swelling) + np.linspace(0, 0.05, 24)[:, None, None] * corners[:, 2:] * [1, 0, 0]
+    track = Track("dough", faces, positions)
+    ((found,), notes) = as_colliders([track], H)
+    assert isinstance(found, AnimatedMesh)
+    assert notes == []
+    _, seen = baked(tmp_path, ClothFrames("sheet", triangles, points, time_step=H), [track], 24, thickness=0.01)
+    tops = positions[:, :, 2].max(axis=1)
+    assert (seen.positions[1:, :, 2].min(axis=1) > tops[1:]).all()
+    assert seen.positions[-1, :, 2].max() < tops[-1] + 0.05
 
 
 def test_what_stands_moves_or_deforms_is_found_out_from_positions():

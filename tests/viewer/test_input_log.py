@@ -45,7 +45,7 @@ def pull(told, vertex, target):
 
 @pytest.mark.slow
 def test_a_replay_has_the_bits_of_the_session(tmp_path):
-    """Grabs, settings, a pin, a cut, another solver, a body thrown in, and a reset; with sweeps as a budget."""
+    """Grabs, settings, a pin and its undoing, another solver and a reset; with sweeps as a budget."""
     path = tmp_path / "log.jsonl"
     with running(SMALL) as told:
         told.frames(2)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from .. import collisions
 from ..caches.animation import Animation, checked_triangles
 from ..checks import as_numbers
+from ..collisions.animated import AnimatedMesh
 from ..collisions.convex import ConvexMesh
 from ..collisions.sampled import Sampled
 from ..errors import InputError
@@ -57,8 +57,8 @@ class Track:
 def as_colliders(tracks: list[Track], time_step: float) -> tuple[list[Any], list[str]]:
     """What `Model.collide` takes for collision objects, and what people should know of it.
 
-    One that stands still keeps its shape. One that moves as a whole does so as the hull of its vertices, along a path
-    through its poses. The rest is for `deforming`.
+    One that stands still keeps its shape. One that is convex and moves as a whole is a rigid body along a path through
+    its poses. The rest is for `deforming`.
 
     Args:
         tracks: the objects.
@@ -71,26 +71,19 @@ def as_colliders(tracks: list[Track], time_step: float) -> tuple[list[Any], list
     for track, path in zip(tracks, moves, strict=True):
         if path is None:
             found.append(_still(track, among_moving, notes))
-        elif isinstance(path, str):
+        elif isinstance(path, str) or not _is_convex(track):
             found.append(deforming(track, time_step))
         else:
             shape = ConvexMesh(track.positions[0], friction=track.friction)
-            if not _is_convex(track):
-                notes.append(f"{track.name} moves and is not convex: cloth touches its convex hull")
             found.append(Body(shape, path=_about(shape, path, time_step), friction=track.friction, name=track.name))
     return found, notes
 
 
-def deforming(track: Track, time_step: float) -> Any:
-    """A collider that changes its shape from frame to frame: the one place where these join."""
-    animated = getattr(collisions, "AnimatedMesh", None)
-    if animated is None:
-        raise InputError(
-            f"the collision object {track.name!r} changes its shape during the bake, which cannot be touched yet; "
-            "apply its modifiers at one frame, or take away its Collision"
-        )
+def deforming(track: Track, time_step: float) -> AnimatedMesh:
+    """A collider that goes from frame to frame vertex by vertex."""
     times = time_step * np.arange(len(track.positions))
-    return animated(Animation(times, track.positions.astype(np.float32), track.triangles), friction=track.friction)
+    frames = Animation(times, track.positions.astype(np.float32), track.triangles, name=track.name)
+    return AnimatedMesh(frames, friction=track.friction, name=track.name)
 
 
 Path = tuple[np.ndarray, list[Rotation]]
