@@ -54,7 +54,7 @@ class RunningWithAdded(RunningMixedScene):
         self.names, self.choices = before.names, before.choices
         self.use_things(before.things)
         self.pointers.use_force(self.sims, before.settings.hand_force)
-        self.own_model = before.own_model
+        self.own_model, self.start_seconds = before.own_model, before.start_seconds
         positions, velocities = self.start = before.start
         self._start_of_all = replace(sim.state, positions=positions, velocities=velocities)
 
