@@ -189,6 +189,7 @@ def test_things_that_are_thrown_in_come_before_it():
     n, ball, rigid = SIDE * SIDE, moving_ball(), len(found.mesh.local)
     (view,) = found.step()
     seen = shown(found, view)
+    assert seen[n : n + rigid, 1].min() > ball.at(H)[:, 1].max()  # above everything that is there
     assert len(seen) == n + rigid + ball.n_vertices
     np.testing.assert_allclose(seen[n + rigid :], ball.at(H), atol=1e-6)
     with pytest.raises(InputError, match="cannot be grabbed"):

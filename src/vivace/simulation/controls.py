@@ -120,7 +120,10 @@ class Controls(Holding):
 
     @property
     def time(self) -> float:
-        """Simulated seconds; assign to let paths and animated meshes go on from another time."""
+        """Simulated seconds.
+
+        Assign to let paths of pins, and animated meshes, go on from another time; those of rigid bodies do not.
+        """
         return self._seconds + (self.frames - self._from_frame) * self._h
 
     @time.setter

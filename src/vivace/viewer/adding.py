@@ -148,6 +148,10 @@ def _shape(shape: AddedShape | ThrownMesh, sim: Simulation, count: int) -> Colli
     if sim.bodies is not None:
         near = sim.bodies.positions[np.linalg.norm(sim.bodies.positions - middle, axis=1) < 100 * size]
         top = max(top, float(near[:, 1].max(initial=top)) + size)
+    for one in sim.model.collisions.animated if sim.model.collisions is not None else ():
+        places = one.at(sim.time)
+        near = places[np.linalg.norm((places - middle)[:, [0, 2]], axis=1) < 2 * size]
+        top = max(top, float(near[:, 1].max(initial=top)))
     aside = 0.0 if not count else 1.5 * size
     x, y, z = (
         float(middle[0] + aside * np.cos(GOLDEN * count)),
