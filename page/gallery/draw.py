@@ -19,6 +19,7 @@ from vivace.pictures.opening import ground_under, open_renderer
 from vivace.pictures.palette import body_colours
 from vivace.pictures.scenery import Scenery
 from vivace.scenes import SCENES, RigidScene, Scene
+from vivace.viewer.animated_bodies import AnimatedBodies
 from vivace.viewer.body_mesh import BodyMesh, bodies_of, moving_bodies
 from vivace.viewer.choices import Target
 
@@ -30,6 +31,7 @@ SECONDS = {  # else 1.0
     "tablecloth": 2.0,
     "hanging-cloth": 0.0,
     "dress": 1.2,
+    "garment-on-body": 2.0,
     "s0": 1.2,
     "cloth-heap": 0.9,
     "noodles": 0.9,
@@ -86,6 +88,11 @@ def scene(name):
         placed = moving.placed(sim.bodies.positions, sim.bodies.orientations)
         triangles = np.concatenate([triangles, moving.triangles + moving.first])
         x, colours = np.concatenate([x, placed]), np.concatenate([colours, moving.colours])
+    animated = AnimatedBodies.of(made.model, len(x))
+    if animated is not None:
+        colours = np.tile(FRONT, (mesh.n_vertices, 1)) if colours is None else colours
+        triangles = np.concatenate([triangles, animated.triangles + animated.first])
+        x, colours = np.concatenate([x, animated.at(sim.time)]), np.concatenate([colours, animated.colours])
     return x, triangles, colours, edges, standing, made.view
 
 

@@ -169,3 +169,19 @@ path = { times = [0, 1], shifts = [[0, 0, 0], [0, 1, 0]] }
     )
     with pytest.raises(vv.InputError, match="times"):
         vv.load_scene(file)
+
+
+def test_the_time_is_set_and_paths_begin_there():
+    sheet = vv.mesh.cloth(3, 3)
+    model = vv.Model.of(sheet, gravity=(0, 0, 0)).pin([0, 1, 2], path=lambda time: [0.0, 0.0, 0.1 * time])
+    sim = vv.Simulation(model, budget=vv.Budget(iterations=20), time_step=0.1, threads=1)
+    sim.step()
+    sim.time = 0.5
+    assert sim.time == 0.5
+    sim.step()
+    assert (sim.time, sim.frames) == (pytest.approx(0.6), 2)
+    np.testing.assert_allclose(sim.positions[:3], sheet.vertices[:3] + np.array([0.0, 0.0, 0.06]), atol=1e-3)
+    assert sim.state.seconds == sim.time
+    for bad in ("now", np.nan, None):
+        with pytest.raises(vv.InputError, match="number of seconds"):
+            sim.time = bad

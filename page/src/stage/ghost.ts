@@ -55,8 +55,12 @@ export class Ghost {
 
   /** Another scene. */
   load(message: Message<SceneData>): void {
-    this.#positions = new Float32Array(3 * message.header.vertices);
-    this.#triangles = array(message, "triangles", Uint32Array) ?? new Uint32Array(0);
+    // Of soft bodies alone, whose triangles come first.
+    const { soft } = message.header;
+    const triangles = array(message, "triangles", Uint32Array) ?? new Uint32Array(0);
+    const others = triangles.findIndex((corner) => corner >= soft);
+    this.#positions = new Float32Array(3 * soft);
+    this.#triangles = others < 0 ? triangles : triangles.slice(0, others - (others % 3));
     const geometry = new BufferGeometry();
     for (const name of ["position", "normal"]) {
       const values = name === "position" ? this.#positions : new Float32Array(this.#positions.length);

@@ -114,9 +114,15 @@ def check_paths(paths: Sequence[Any], pinned: np.ndarray, attached: Iterable[int
 
 def without(paths: tuple[PinPath, ...], vertices: np.ndarray) -> tuple[PinPath, ...]:
     """Paths that some vertices follow no longer."""
+    every = np.concatenate([one.vertices for one in paths]) if paths else vertices
+    return following(paths, np.setdiff1d(every, vertices))
+
+
+def following(paths: tuple[PinPath, ...], vertices: np.ndarray) -> tuple[PinPath, ...]:
+    """Paths of these vertices alone, as far as they follow any."""
     kept = []
     for one in paths:
-        stay = one.vertices[~np.isin(one.vertices, vertices)]
+        stay = one.vertices[np.isin(one.vertices, vertices)]
         if len(stay) == len(one.vertices):
             kept.append(one)
         elif len(stay):

@@ -18,7 +18,7 @@ from ..rigid.geometry import mass_properties
 from .animation import Film
 from .backends import Look
 from .camera import Camera, bounds_of
-from .moving import Moving, refined
+from .moving import Moving, joined, refined
 from .palette import CHROMA, FIRST_HUE, GOLDEN_ANGLE, LIGHTNESS, oklch
 from .scenery import Scenery, creased
 
@@ -29,6 +29,7 @@ MOST_TRIANGLES = 100_000  # of all bodies together: round ones are drawn coarser
 FINEST, FINE, COARSEST = 12, 8, 2  # steps along a quarter of a circle; FINE: among soft bodies
 LIGHTER = 0.5  # share of white in one half of a ball, so that one sees it turn
 DARKER = 0.8  # what follows a path, in the colour of scenery
+LED = DARKER * np.array(Look().scenery)
 APART = 50.0  # degrees between the hues of rigid bodies and that of the soft ones they are among
 
 
@@ -109,6 +110,7 @@ def film_of_model(
     h: float,
     *,
     poses: tuple[Any, Any] | None = None,
+    times: Sequence[float] | None = None,
     view: tuple[float, float, float],
     camera: Camera | None = None,
     settings: Mapping[str, Any],
@@ -117,31 +119,41 @@ def film_of_model(
 
     `poses` has positions (frames, B, 3) and orientations (frames, B, 4) of the bodies, as `Report.bodies` gives them;
     without, those that move are not drawn. Bodies have hues that the soft ones do not have; one that follows a path is
-    a little darker than scenery.
+    a little darker than scenery, and so are animated meshes. `times`: simulated seconds at each frame, at which these
+    are drawn; by default the first is h, after a step.
     """
     film = Film.of(model, frames, h, view=view, camera=camera, settings=settings)
-    if model.collisions and model.collisions.animated:
-        return replace(film, bodies=_animated(model.collisions.animated, len(frames), h))
+    seconds = [(k + 1) * h for k in range(len(frames))] if times is None else times
+    parts = [_among(model, poses, len(frames)), animated_in(model, seconds)]
+    there = [part for part in parts if part is not None]
+    return replace(film, bodies=joined(there)) if there else film
+
+
+def _among(model: Model, poses: tuple[Any, Any] | None, count: int) -> Moving | None:
+    """The rigid bodies that move among soft ones, in so many frames; None: there are none, or nobody says where."""
     bodies = model.collisions.bodies if model.collisions else ()
     moving = _moving(bodies)
     if poses is None or not moving:
-        return film
+        return None
     where, turned = _checked_poses(len(bodies), *poses)
-    if len(where) != len(frames):
-        raise InputError(f"there are {len(frames)} frames of the model and {len(where)} of its bodies; give as many")
+    if len(where) != count:
+        raise InputError(f"there are {count} frames of the model and {len(where)} of its bodies; give as many")
     local, owner, triangles = joined_surfaces([bodies[k].shape for k in moving], finest=FINE)
     colours = colours_of([bodies[k] for k in moving], local, owner, apart=APART)
     local, triangles, origin = refined(local, triangles, _longest(model, local, triangles))
     colours, owner = colours[origin], np.array(moving)[owner[origin]]
-    return replace(film, bodies=Moving(Posed(local, owner, where, turned), triangles, colours, owner))
+    return Moving(Posed(local, owner, where, turned), triangles, colours, owner)
 
 
-def _animated(meshes: Sequence[AnimatedMesh], count: int, h: float) -> Moving:
-    """Animated meshes in frames that are h seconds apart, the first of which is after a step."""
+def animated_in(model: Model, times: Sequence[float]) -> Moving | None:
+    """The animated meshes that a model touches, at simulated times (s); None: there are none."""
+    meshes: Sequence[AnimatedMesh] = model.collisions.animated if model.collisions else ()
+    if not meshes:
+        return None
     counts = [one.n_vertices for one in meshes]
     triangles = [one.triangles + first for one, first in zip(meshes, np.cumsum([0, *counts]), strict=False)]
-    frames = [np.concatenate([one.at((k + 1) * h) for one in meshes]) for k in range(count)]
-    colours = np.tile(DARKER * np.array(Look().scenery), (sum(counts), 1))
+    frames = [np.concatenate([one.at(time) for one in meshes]) for time in times]
+    colours = np.tile(LED, (sum(counts), 1))
     return Moving(
         frames, np.concatenate(triangles).astype(np.int64), colours, np.repeat(np.arange(len(counts)), counts)
     )
@@ -216,8 +228,7 @@ def colours_of(
     turns = (GOLDEN_ANGLE / 360 * np.arange(len(bodies))) % 1
     degrees = FIRST_HUE + apart + (360 - 2 * apart) * turns
     hues = [oklch(LIGHTNESS[k % 3], CHROMA, angle) for k, angle in enumerate(degrees)]
-    led = DARKER * np.array(Look().scenery)
-    own = np.array([led if body.path is not None else hue for body, hue in zip(bodies, hues, strict=True)])
+    own = np.array([LED if body.path is not None else hue for body, hue in zip(bodies, hues, strict=True)])
     colours: NDArray[Any] = own[owner]
     light = np.array([isinstance(body.shape, Sphere) for body in bodies])[owner] & (local[:, 0] > -1e-9)
     colours[light] += LIGHTER * (1 - colours[light])

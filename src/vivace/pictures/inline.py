@@ -93,23 +93,26 @@ def film(
         if frames is None:
             raise InputError("a simulation goes on for ever; say how many steps to film: frames=60")
         tell = shown_progress(progress, "simulating")
-        taken, poses = list[np.ndarray](), list[Any]()
+        taken, poses, times = list[np.ndarray](), list[Any](), list[float]()
         for number, report in enumerate(_steps(sim, frames), 1):
             taken.append(np.array(sim.positions, np.float32))
             poses.append(getattr(report, "bodies", None))
+            times.append(sim.time)
             if tell is not None:
                 tell(number, frames + 1)
         moved = _poses(poses[1:])
         # Where rigid bodies were is told by steps alone.
         positions: Sequence[np.ndarray] | np.ndarray = taken if moved is None else taken[1:]
+        seconds: list[float] | None = times[-len(positions) :]
     else:
         recorded = getattr(source, "positions", ())
         positions, moved = recorded if frames is None else recorded[:frames], None
+        seconds = None
         if not len(positions):
             raise InputError("nothing was recorded; run it with record=True")
     h = sim.time_step if time_step is None else check_time_step(time_step)
     side: Any = view or getattr(getattr(source, "scene", None), "view", VIEW)
-    made = film_of_model(model, positions, h, poses=moved, view=side, camera=camera, settings={})
+    made = film_of_model(model, positions, h, poses=moved, times=seconds, view=side, camera=camera, settings={})
     return drawn_inline(made, shown_progress(progress, "drawing"))
 
 

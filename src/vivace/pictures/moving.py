@@ -86,6 +86,20 @@ class Joined(Sequence[NDArray[Any]]):
         return (self[k] for k in range(len(self)))
 
 
+def joined(parts: Sequence[Moving]) -> Moving:
+    """Surfaces one after the other, as one."""
+    whole = parts[0]
+    for part in parts[1:]:
+        vertices = len(whole.colours)
+        whole = Moving(
+            Joined(whole.frames, part.frames),
+            np.concatenate([whole.triangles, part.triangles + vertices]),
+            np.concatenate([whole.colours, part.colours]),
+            np.concatenate([whole.owner, part.owner + whole.owner.max() + 1]),
+        )
+    return whole
+
+
 def refined(
     vertices: NDArray[Any], triangles: NDArray[np.int64], longest: float
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import FARTHEST, FASTEST, LARGEST, STRONGEST, as_numbers, check_time_step, is_whole, shown
+from ..checks import FARTHEST, FASTEST, LARGEST, STRONGEST, as_numbers, check_time_step, is_number, is_whole, shown
 from ..colouring import Colouring
 from ..deprecation import renamed
 from ..errors import InputError
@@ -120,8 +120,17 @@ class Controls(Holding):
 
     @property
     def time(self) -> float:
-        """Simulated seconds."""
+        """Simulated seconds.
+
+        Assign to let paths of pins, and animated meshes, go on from another time; those of rigid bodies do not.
+        """
         return self._seconds + (self.frames - self._from_frame) * self._h
+
+    @time.setter
+    def time(self, value: float) -> None:
+        if not is_number(value):
+            raise InputError(f"the time of a simulation is a number of seconds, not {shown(value)}")
+        self._seconds, self._from_frame = float(value), self.frames
 
     @property
     def time_step(self) -> float:

@@ -54,7 +54,7 @@ class RunningWithAdded(RunningMixedScene):
         self.names, self.choices = before.names, before.choices
         self.use_things(before.things)
         self.pointers.use_force(self.sims, before.settings.hand_force)
-        self.own_model = before.own_model
+        self.own_model, self.start_seconds = before.own_model, before.start_seconds
         positions, velocities = self.start = before.start
         self._start_of_all = replace(sim.state, positions=positions, velocities=velocities)
 
@@ -148,6 +148,10 @@ def _shape(shape: AddedShape | ThrownMesh, sim: Simulation, count: int) -> Colli
     if sim.bodies is not None:
         near = sim.bodies.positions[np.linalg.norm(sim.bodies.positions - middle, axis=1) < 100 * size]
         top = max(top, float(near[:, 1].max(initial=top)) + size)
+    for one in sim.model.collisions.animated if sim.model.collisions is not None else ():
+        places = one.at(sim.time)
+        near = places[np.linalg.norm((places - middle)[:, [0, 2]], axis=1) < 2 * size]
+        top = max(top, float(near[:, 1].max(initial=top)))
     aside = 0.0 if not count else 1.5 * size
     x, y, z = (
         float(middle[0] + aside * np.cos(GOLDEN * count)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..mesh import Mesh
 from ..mesh.topology import boundary_edges
 from ..model import Model, cut_model
 from ..model.attachments import attached_to
+from ..model.paths import following
 from ..scenes.edits import MOST_CUTS, MOST_GROWTH
 from .messages import PinRule
 
@@ -63,7 +64,7 @@ def unpinned(model: Model, vertices: Sequence[int] | np.ndarray) -> Model:
 def pinned_by(rule: PinRule, model: Model, scene: Model, positions: np.ndarray) -> Model:
     """The model with those pins only that a rule names; `scene`: the model that the scene began with.
 
-    What the scene itself pins is held where the scene holds it, and everything else where it is.
+    What the scene itself pins is held where the scene holds it, and follows its path; everything else where it is.
     """
     free = model.unpin(model.pinned) if len(model.pinned) else model
     if rule == "none":
@@ -71,7 +72,10 @@ def pinned_by(rule: PinRule, model: Model, scene: Model, positions: np.ndarray) 
     if rule == "scene":
         homes = dict(zip(scene.pinned.tolist(), scene.targets, strict=True))
         own = np.setdiff1d(scene.pinned, free.pinned)
-        return free if not len(own) else free.pin(own, target=np.array([homes[v] for v in own.tolist()]))
+        if not len(own):
+            return free
+        held = free.pin(own, target=np.array([homes[v] for v in own.tolist()]))
+        return replace(held, paths=(*held.paths, *following(scene.paths, own)))
     chosen = np.setdiff1d(top_edge(model.mesh) if rule == "top" else corners(model.mesh), free.pinned)
     return free if not len(chosen) else free.pin(chosen, target=positions[chosen].astype(np.float64))
 

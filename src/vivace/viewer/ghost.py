@@ -107,6 +107,7 @@ class _Run:
         self._running, self._sim, self._model, self._settings = running, sim, sim.model, running.settings
         self._backdrop, self._send, self._h = running.backdrop, send, sim.time_step
         self._live, self._wanted, self._watching = [sim.positions.copy()], frames, True
+        self._begun = sim.time
         self._made: list[np.ndarray] = []
         self._distances: list[tuple[float, float]] = []
         self._k, self.showing, self.trouble = 0, False, ""
@@ -131,7 +132,7 @@ class _Run:
         k, self._k = self._k, (self._k + 1) % len(self._distances)
         rms, largest = self._distances[k]
         ghost = GhostFrame(k, len(self._distances), k * self._h, self._made[k], rms, largest)
-        return (moved(views[0], self._live[k]),), {"ghost": ghost}
+        return (moved(views[0], self._live[k], self._begun + k * self._h),), {"ghost": ghost}
 
     def _watch(self, view: SimulationView) -> None:
         """Keep a live frame, as long as nobody has done anything."""
@@ -196,7 +197,7 @@ def _reference(sim: Simulation) -> Callable[[], Simulation]:
     """A function for another thread: a simulation that goes on from here with every step solved to the end."""
     solver, iterations = _rounds(sim)
     model, positions, velocities = sim.model, sim.positions.copy(), sim.velocities.copy()
-    gravity, wind = np.array(sim.gravity), np.array(sim.wind)
+    gravity, wind, begun = np.array(sim.gravity), np.array(sim.wind), sim.time
     options: dict[str, Any] = {
         "time_step": sim.time_step,
         "substeps": sim.substeps,
@@ -208,7 +209,7 @@ def _reference(sim: Simulation) -> Callable[[], Simulation]:
     def make() -> Simulation:
         ghost = Simulation(model, solver=solver, budget=Budget(iterations=iterations), threads=1, **options)
         ghost.positions, ghost.velocities = positions, velocities
-        ghost.gravity, ghost.wind = gravity, wind
+        ghost.gravity, ghost.wind, ghost.time = gravity, wind, begun
         return ghost
 
     return make

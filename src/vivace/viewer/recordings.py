@@ -13,7 +13,7 @@ from .._version import __version__
 from ..errors import InputError
 from ..pictures import Camera, Film
 from ..pictures.backends import Look
-from ..pictures.bodies import film_of_bodies
+from ..pictures.bodies import animated_in, film_of_bodies
 from ..pictures.camera import bounds_of
 from ..pictures.scenery import Scenery
 from ..rigid.bodies import Bodies
@@ -45,6 +45,7 @@ class Recording:
         self._scene: Scene | RigidScene | None = None
         self._times: list[float] = []
         self._shifts: list[tuple[tuple[float, ...], ...]] = []
+        self._seconds: list[float] = []  # of the simulation
         self._shown: tuple[SimulationView, Backdrop | RigidBackdrop] | None = None
         self.full = False
         self.of_input: tuple[InputLog, int] | None = None  # what people did, and the step that it begins with
@@ -57,7 +58,7 @@ class Recording:
     def begin(self, scene: Scene | RigidScene, settings: Settings, sim: Simulation | RigidSimulation) -> None:
         """Forget what was recorded and begin anew."""
         self._frames, self._bytes, self.seconds, self.full = [], 0, 0.0, False
-        self._times, self._shifts, self._shown = [], [], None
+        self._times, self._shifts, self._seconds, self._shown = [], [], [], None
         self._scene = scene
         self._about = {
             "vivace": __version__,
@@ -83,6 +84,7 @@ class Recording:
     def add_view(self, view: SimulationView, backdrop: Backdrop | RigidBackdrop, h: float) -> None:
         """Keep a step of h seconds, and how it is shown."""
         self._shifts.append(view.shifts)
+        self._seconds.append(view.seconds)
         self.add(frame_of(view.report), h)
         self._shown = view, backdrop
 
@@ -91,7 +93,12 @@ class Recording:
         if self._shown is None or number >= len(self._frames):
             raise InputError(f"there is no frame {number} of the recording: it has {len(self._frames)}")
         view, backdrop = self._shown
-        return replace(moved(view, self._frames[number]), shifts=self.shifts(number)), backdrop, self._times[number]
+        shown = moved(view, self._frames[number], self.simulated(number) or 0.0)
+        return replace(shown, shifts=self.shifts(number)), backdrop, self._times[number]
+
+    def simulated(self, number: int) -> float | None:
+        """The simulation's time at a frame (s); None where nobody has said it."""
+        return self._seconds[number] if number < len(self._seconds) else None
 
     def shifts(self, number: int) -> tuple[tuple[float, ...], ...]:
         """How far what stands had been moved at a frame (m), by thing; none where nothing had."""
@@ -115,7 +122,10 @@ class Recording:
     def film(self, camera: Camera | None) -> Film:
         """All frames as a film seen by `camera`."""
         frames, scene, about = self._all()
-        return _film(scene, frames, self.seconds / len(frames), camera, about)
+        film = _film(scene, frames, self.seconds / len(frames), camera, about)
+        if isinstance(scene, Scene) and len(self._seconds) == len(frames):
+            return replace(film, bodies=animated_in(scene.model, self._seconds))
+        return film
 
     def numbers(self) -> dict[str, Any]:
         """All frames as arrays by name, with `settings` as JSON."""

@@ -121,6 +121,7 @@ class RunningEdits(RunningThings):
 
 
 def as_far(sim: Simulation, other: Simulation) -> None:
-    """Let what stands be where it is in another simulation."""
+    """Let what stands, and what follows a path, be where it is in another simulation."""
+    sim.time = other.time
     if sim.bodies is not None and other.bodies is not None:
         sim.bodies.recall(other.bodies.memory())

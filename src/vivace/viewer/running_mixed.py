@@ -97,6 +97,7 @@ class RunningMixedScene(RunningScene):
         target = np.array(message.target)
         if message.thing is not None:
             return self._take(key, message.thing, target)
+        self._refuse_animated(message.vertex)
         if message.vertex < self.mesh.first:
             self.pointers.soft.grab(self.sims, key, message.vertex, target, self.settings.grab_radius)
             self.pointers.rigid.release(_rigid(self.sims), key)

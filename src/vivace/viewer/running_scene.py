@@ -43,6 +43,7 @@ class RunningScene(RunningEdits):
     fallback: ClassVar[str] = "auto"
 
     scene: Scene
+    backdrop: Backdrop
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class RunningScene(RunningEdits):
         self._far = float(np.abs([low, high]).max() + FAR * max(float((high - low).max()), 1e-3))
         self.start = sim.positions, sim.velocities
         self._start_of_all = None if sim.bodies is None else sim.state
+        self.start_seconds = sim.time
         self.time, self._steps = 0.0, 0
         if budget_ms is not None or (sim.budget.ms is None and sim.budget.iterations is None):
             sim.budget = Budget(ms=budget_ms or DEFAULT_MS)
@@ -118,17 +120,36 @@ class RunningScene(RunningEdits):
         labels = None if sim.colouring is None else sim.colouring.colours
         name, held = self.names[k], self.pointers.vertices
         made = sim.solver.used, sim.frames, sim.budget.ms
-        seen, shifts = self.things.own_bodies(report), self.things.shifts
-        return SimulationView(seen, name, *made, labels, held, velocities=sim.velocities, shifts=shifts)
+        return SimulationView(
+            self.things.own_bodies(report),
+            name,
+            *made,
+            labels,
+            held,
+            velocities=sim.velocities,
+            animated=self.backdrop.animated,
+            seconds=sim.time,
+            shifts=self.things.shifts,
+        )
 
-    def resume(self, positions: np.ndarray, velocities: np.ndarray, shifts: Sequence[Sequence[float]] = ()) -> None:
-        """Let all simulations go on from other positions and velocities; nothing is held. `shifts`: of things."""
+    def resume(
+        self,
+        positions: np.ndarray,
+        velocities: np.ndarray,
+        shifts: Sequence[Sequence[float]] = (),
+        seconds: float | None = None,
+    ) -> None:
+        """Let all simulations go on from other positions and velocities; nothing is held.
+
+        `shifts`: of things; `seconds`: the simulations' time there, for what follows a path; None: as it is.
+        """
         self.pointers.release_all(self.sims)
         if any(map(any, shifts)):
             self._be_taken(0)
         self.things.place(self.sims, shifts or [(0.0, 0.0, 0.0)] * len(self.things))
         for sim in self.sims:
             sim.positions, sim.velocities = positions, velocities
+            sim.time = sim.time if seconds is None else seconds
 
     def reset(self) -> None:
         """Everything back to where it started; nothing is held."""
@@ -139,6 +160,7 @@ class RunningScene(RunningEdits):
                 sim.state = replace(self._start_of_all, frames=sim.frames, gravity=sim.gravity, wind=sim.wind)
             else:
                 sim.positions, sim.velocities = self.start
+            sim.time = self.start_seconds
         self.things.place(self.sims, [(0.0, 0.0, 0.0)] * len(self.things))
         self._pin_at_start()
         self.time = 0.0
@@ -159,7 +181,12 @@ class RunningScene(RunningEdits):
         target = np.array(message.target)
         if message.thing is not None:
             return self._take(key, message.thing, target)
+        self._refuse_animated(message.vertex)
         self.pointers.grab(self.sims, key, message.vertex, target, self.settings.grab_radius)
+
+    def _refuse_animated(self, vertex: int) -> None:
+        if self.backdrop.animated is not None:
+            self.backdrop.animated.refuse(vertex)
 
     # --- settings -------------------------------------------------------------------------------------------------
 
@@ -263,11 +290,11 @@ class RunningScene(RunningEdits):
         first = self.sims[0]
         refuse_unable(name, make_solver(name), first.model)
         model, positions, h, threads, seed = first.model, first.positions, first.time_step, first.threads, first.seed
-        poses = None if first.bodies is None else first.bodies.memory()
+        poses, time = None if first.bodies is None else first.bodies.memory(), first.time
 
         def make() -> Solver:
             sim = Simulation(model, solver=name, time_step=h, threads=threads, seed=seed)
-            sim.positions = positions
+            sim.positions, sim.time = positions, time
             if sim.bodies is not None and poses is not None:
                 sim.bodies.recall(poses)
             warm_bodies(sim)
@@ -313,7 +340,8 @@ def posed(view: SimulationView, sim: Simulation) -> SimulationView:
     """A view of soft bodies as they are now, between two steps."""
     if view.mesh is not None:
         return view
-    return replace(moved(view, sim.positions), held=view.held if len(view.report.positions) == sim.model.n else ())
+    held = view.held if len(view.report.positions) == sim.model.n else ()
+    return replace(moved(view, sim.positions, sim.time), held=held)
 
 
 def warm_bodies(sim: Simulation) -> None:

@@ -15,6 +15,7 @@ from ..pictures.scenery import Scenery
 from ..scenes import Scene
 from ..simulation.report import Report
 from ..terms.term import Term
+from .animated_bodies import AnimatedBodies
 from .body_mesh import SPREAD, BodyMesh, BodyReport, RigidBackdrop, bodies_of, counted, moving_bodies
 from .cloth_coordinates import cloth_coordinates
 from .edges import Edges
@@ -40,20 +41,23 @@ class SimulationView:
     held_points: tuple[tuple[float, ...], ...] = ()
     velocities: np.ndarray | None = None  # (n, 3) of the soft vertices (m/s)
     mesh: BodyMesh | None = None  # of the rigid bodies that soft ones touch
+    animated: AnimatedBodies | None = None
+    seconds: float = 0.0  # the simulation's time, at which animated meshes are shown
     shifts: tuple[tuple[float, ...], ...] = ()  # of things that stand and were moved (m)
 
     @cached_property
     def vertices(self) -> np.ndarray:
-        """(n, 3) all that is drawn (m), rigid bodies last: found when somebody looks, not by the physics thread."""
-        soft = self.report.positions
-        if self.mesh is None or isinstance(self.report, BodyReport) or self.report.bodies is None:
-            return soft
-        poses = self.report.bodies
-        return np.concatenate([soft, self.mesh.placed(poses.positions, poses.orientations)])
+        """(n, 3) all that is drawn (m), soft, rigid, animated: found when somebody looks, not by the physics thread."""
+        parts = [self.report.positions]
+        if self.mesh is not None and not isinstance(self.report, BodyReport) and self.report.bodies is not None:
+            parts.append(self.mesh.placed(self.report.bodies.positions, self.report.bodies.orientations))
+        if self.animated is not None:
+            parts.append(self.animated.at(self.seconds))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def moved(view: SimulationView, frame: np.ndarray) -> SimulationView:
-    """A view of bodies that are elsewhere, as `recordings.frame_of` says where; nothing is held."""
+def moved(view: SimulationView, frame: np.ndarray, seconds: float) -> SimulationView:
+    """A view of bodies that are elsewhere, as `recordings.frame_of` says where, at another time; nothing is held."""
     report = view.report
     if isinstance(report, BodyReport):
         return replace(view, report=replace(report, poses=frame), held=(), held_points=())
@@ -66,15 +70,22 @@ def moved(view: SimulationView, frame: np.ndarray) -> SimulationView:
         bodies = replace(report.bodies, positions=poses[:, :3], orientations=poses[:, 3:])
         new = replace(report.moved(positions.reshape(-1, 3)), bodies=bodies)
     labels = view.labels if view.labels is not None and len(view.labels) == len(new.positions) else None
-    return replace(view, report=new, labels=labels, held=(), held_points=())
+    return replace(view, report=new, labels=labels, seconds=seconds, held=(), held_points=())
 
 
 class Backdrop:
-    """A scene as the page draws it, with its number. `mesh`: of the rigid bodies that move in it; None without any."""
+    """A scene as the page draws it, with its number.
+
+    Attributes:
+        mesh: of the rigid bodies that move in it; None without any.
+        animated: the animated meshes, likewise.
+    """
 
     def __init__(self, number: int, scene: Scene):
         self.number, self.scene = number, scene
         self.mesh = BodyMesh(scene) if moving_bodies(scene) else None
+        others = scene.model.mesh.n_vertices + (0 if self.mesh is None else len(self.mesh.local))
+        self.animated = AnimatedBodies.of(scene.model, others)
 
     @cached_property
     def edges(self) -> Edges:
@@ -83,9 +94,16 @@ class Backdrop:
 
     @property
     def triangles(self) -> np.ndarray:
-        """(m, 3) all that are drawn: those of rigid bodies come last."""
-        own = self.scene.model.mesh.triangles
-        return own if self.mesh is None else np.concatenate([own, self.mesh.triangles + self.mesh.first])
+        """(m, 3) all that are drawn: after those of soft bodies those of rigid ones, then of animated meshes."""
+        parts = [self.scene.model.mesh.triangles]
+        parts += [one.triangles + one.first for one in (self.mesh, self.animated) if one is not None]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @property
+    def _others(self) -> list[np.ndarray]:
+        """Places of what is not soft, that belong in the picture."""
+        rigid = [] if self.mesh is None else [self.mesh.start]
+        return rigid if self.animated is None else [*rigid, self.animated.bounds]
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -98,17 +116,17 @@ class Backdrop:
 
     def spread(self, positions: np.ndarray) -> bool:
         """Whether vertices are so far apart that 16 bits are too few for a place."""
-        if self.mesh is None:
+        if not self._others:
             return False
-        low, high = bounds_of([self.scene.model.mesh.vertices, self.mesh.start])
+        low, high = bounds_of([self.scene.model.mesh.vertices, *self._others])
         return bool(np.ptp(positions, axis=0).max() > SPREAD * (high - low).max())
 
     @cached_property
     def message(self) -> bytes:
         """What stays the same from frame to frame."""
-        scene, mesh, rigid = self.scene, self.scene.model.mesh, self.mesh
+        scene, mesh, rigid, animated = self.scene, self.scene.model.mesh, self.mesh, self.animated
         start = mesh.vertices if scene.start is None else scene.start
-        low, high = bounds_of([mesh.vertices, start, *([] if rigid is None else [rigid.start])])
+        low, high = bounds_of([mesh.vertices, start, *self._others])
         collisions, bodies = scene.model.collisions, bodies_of(scene)
         standing = [*(collisions.colliders if collisions else ()), *(body.shape for body in bodies if body.fixed)]
         scenery = Scenery.of(standing, low, high) if standing else None
@@ -116,17 +134,21 @@ class Backdrop:
             low[1] = min(low[1], _hanging(scene.model))
         camera = Camera.framing(*(scenery.frame(low, high) if scenery else (low, high)), direction=scene.view)
         colours = body_colours(mesh.groups, mesh.n_vertices, FRONT)
-        triangles, immovable = self.triangles, np.zeros(0, np.int64)
+        immovable = [np.zeros(0, np.int64)]
+        if rigid is not None or animated is not None:
+            colours = np.tile(FRONT, (mesh.n_vertices, 1)) if colours is None else colours
         if rigid is not None:
-            immovable = rigid.immovable + rigid.first
-            soft = np.tile(FRONT, (mesh.n_vertices, 1)) if colours is None else colours
-            colours = np.concatenate([soft, rigid.colours])
+            immovable.append(rigid.immovable + rigid.first)
+            colours = np.concatenate([colours, rigid.colours])
+        if animated is not None:
+            immovable.append(animated.first + np.arange(animated.count))
+            colours = np.concatenate([colours, animated.colours])
         arrays: dict[str, np.ndarray] = {
-            "triangles": triangles.astype(np.uint32),
+            "triangles": self.triangles.astype(np.uint32),
             "edges": (mesh.edges if not len(mesh.triangles) else np.zeros((0, 2))).astype(np.uint32),
             "pinned": scene.model.pinned.astype(np.uint32),
             "colours": _bytes(colours),
-            "immovable": immovable.astype(np.uint32),
+            "immovable": np.concatenate(immovable).astype(np.uint32),
             "cloth": cloth_coordinates(mesh),
             "tets": (mesh.tets if len(mesh.tets) <= MOST_TETS else mesh.tets[:0]).astype(np.uint32),
             "scenery_vertices": _of(scenery, "vertices", np.float32),
@@ -136,7 +158,9 @@ class Backdrop:
         seen = CameraView(list(camera.eye), list(camera.target), list(camera.up), camera.fov_degrees)
         ground = scenery.ground if scenery else None
         about = self.number, scene.name, _summary(scene)
-        count = mesh.n_vertices + (0 if rigid is None else len(rigid.local))
+        count = (
+            mesh.n_vertices + (0 if rigid is None else len(rigid.local)) + (0 if animated is None else animated.count)
+        )
         return pack(SceneData(*about, "soft", count, mesh.n_vertices, seen, _plain(ground), arrays={}), arrays)
 
 

@@ -3,7 +3,7 @@
 import type { SceneChoice } from "../../messages";
 
 export const GROUPS: readonly [string, readonly string[]][] = [
-  ["Cloth", ["tablecloth", "hanging-cloth", "dress", "s0", "cloth-heap", "noodles"]],
+  ["Cloth", ["tablecloth", "hanging-cloth", "dress", "garment-on-body", "s0", "cloth-heap", "noodles"]],
   ["Soft bodies", ["armadillo", "cube", "bar", "falling-cube", "s1", "s2", "flattened-body", "dragon", "double-helix", "box"]],
   ["Soft and rigid", ["falling-bodies", "box-on-jelly", "cloth-on-moving-box"]],
   ["Rigid bodies", ["box-stack", "house-of-cards", "dominoes", "mug", "ramp", "pour", "ball-pile", "ball-grid"]],

@@ -34,4 +34,5 @@ def _resume(session: Session, frame: int) -> None:
     positions, velocities = session.recording.motion(frame)
     if recorded is None or recorded.name != running.scene.name or len(positions) != running.model.n:
         raise InputError("the recording is of another body than the one that runs: load or undo what made it another")
-    running.resume(positions, velocities, session.recording.shifts(frame))
+    at = session.recording.shifts(frame), session.recording.simulated(frame)
+    running.resume(positions, velocities, *at)
