@@ -96,7 +96,7 @@ def test_defaults_by_kind_of_mesh():
     assert isinstance(default_material(mesh.cube(2)), Solid)
     assert isinstance(default_material(wire()), Wire)
     hyperelastic = {"corotated", "fung", "mooney-rivlin", "neo-hookean", "stable-neo-hookean", "stvk"}
-    assert set(MATERIALS) == {"cloth", "jelly", "solid", "wire"} | hyperelastic
+    assert set(MATERIALS) == {"cloth", "jelly", "sheet", "solid", "wire"} | hyperelastic
 
 
 def test_poisson_ratio_zero_needs_no_volume_constraints():

@@ -162,7 +162,7 @@ def test_jelly_on_the_ground_keeps_off_it(write):
         (CLOTH + "[collisions]\ncolliders = 3", r"colliders must be tables, each written \[\[collisions.colliders\]\]"),
         (CLOTH + '[collisions]\ncolliders = ["plane"]', r"colliders must be tables"),
         (CLOTH + "[[collisions.colliders]]\nradius = 1", r"collider 1 needs a kind: plane, sphere, box"),
-        (CLOTH + "[[collisions.colliders]]\nkind = 7", r"unknown kind of collider '7'; known: armchair"),
+        (CLOTH + "[[collisions.colliders]]\nkind = 7", r"unknown kind of collider '7'; known: animation, armchair"),
         ("collisions = 3\n" + CLOTH, r"collisions must be a table, written \[collisions\]"),
         (collider("spere"), r"unknown kind of collider 'spere'; did you mean 'sphere'"),
         (collider("sphere"), r"collider 1, a sphere, needs centre and radius"),

@@ -184,7 +184,7 @@ def test_mesh_file_alone(tmp_path, suffix):
         ('[mesh]\ngenerator = "cube"\n[pins]\nwhere = "topp"', r"'topp'; did you mean 'top'"),
         (
             '[mesh]\ngenerator = "cube"\n[pins]\nheight = 1',
-            r"\[pins\] has an unknown entry 'height'; known: highest, ind",
+            r"\[pins\] has an unknown entry 'height'; known: file, highest, ind",
         ),
         ('[mesh]\ngenerator = "cube"\n[pins]\nhighest = "top"', r"highest"),
         ('[mesh]\ngenerator = "cube"\n[pins]\nwhere = "top"\nstiffness = "x"', r"stiffness"),

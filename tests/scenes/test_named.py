@@ -30,7 +30,9 @@ def test_every_scene_runs_and_records_what_made_it(name):
     assert sim.step().finite
     assert sim.system.h == scene.time_step
     assert len(scene.model.pinned) > 0 or scene.model.collisions is not None
-    assert scene.is_cloth == ("cloth" in name or name in ("s0", "noodles", "falling-bodies", "dress"))
+    assert scene.is_cloth == (
+        "cloth" in name or name in ("s0", "noodles", "falling-bodies", "dress", "garment-on-body")
+    )
 
 
 def test_tablecloth_is_that_of_the_figure():

@@ -37,7 +37,11 @@ def other_values(cls):
     types = typing.get_type_hints(cls)
     usual = Model.of(mesh.cloth(3, 3)).collide().collisions if cls is Collisions else None
     for item in fields(cls):
-        if item.name == "bodies":  # rigid bodies have tables of their own: test_bodies.py
+        if item.name in (
+            "bodies",
+            "animated",
+            "between",
+        ):  # test_bodies.py, test_garment.py, tests/model/test_joining.py
             continue
         value = OTHER[types[item.name]]
         yield item.name, value(getattr(usual, item.name)) if callable(value) else value
@@ -79,7 +83,7 @@ def test_every_limit_of_a_budget_is_read_and_written(tmp_path, name, value):
 
 @pytest.mark.parametrize("kind", MATERIALS)
 def test_every_property_of_a_material_is_read_and_written(tmp_path, kind):
-    body = CLOTH if kind in ("cloth", "wire") else {"mesh": {"generator": "cube", "n": 3}}
+    body = CLOTH if kind in ("cloth", "sheet", "wire") else {"mesh": {"generator": "cube", "n": 3}}
     for name, value in other_values(MATERIALS[kind]):
         if name == "bending":
             value = "isometric" if MATERIALS[kind]().bending == "dihedral" else "dihedral"

@@ -106,6 +106,9 @@ def joined(
 def models_of(cls: Any, pairs: Sequence[Any], **same: Any) -> list[Any]:
     """A model for each mesh with its material, (mesh, material), or for a mesh alone."""
     each = [pair if isinstance(pair, (list, tuple)) and len(pair) == 2 else (pair, None) for pair in pairs]
+    for k, (body, _) in enumerate(each):
+        if not isinstance(body, Mesh):
+            raise InputError(f"a part is a Mesh, or (mesh, material); part {k} is {shown(body)}")
     return [cls.of(body, stuff, **same) for body, stuff in each]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..caches.animation import Animation
 from ..checks import LARGEST, as_numbers, shown
-from ..errors import InputError
+from ..errors import InputError, VivaceError
 from ..rigid import rotation
 from ..storage import storable
 
@@ -94,7 +94,12 @@ def as_path(path: Any, index: np.ndarray, order: np.ndarray, targets: np.ndarray
                 f"the {n} of the whole mesh"
             )
     made = PinPath(index.astype(np.int64), rows.astype(np.int64), count, targets.mean(axis=0), path)
-    made.places(0.0, targets)  # complain now, not at the first step
+    try:
+        made.places(0.0, targets)  # complain now, not at the first step
+    except VivaceError:
+        raise
+    except Exception as error:  # of a function of somebody's own
+        raise InputError(f"the path of pins cannot be told at 0 s: {error!r:.200}") from error
     return made
 
 
