@@ -27,6 +27,7 @@ from .surfaces import SurfaceContacts, Surfaces
 NEAR = 0.5  # of the thickness: what triangles and edges keep, so that they do not argue with vertices, which keep all
 
 EDGE = 1e-6  # weight below which a corner has none
+ASKEW = 0.03  # how much less the cosine may be
 FACING = 0.5  # cosine of the largest angle between the normal of what is met on the way and that of the surface
 
 
@@ -96,6 +97,8 @@ class Driven:
         self._soft_triangles = len(mesh.triangles)
         self._q, self._s = (np.zeros((self.n + self.count, 4), np.float32) for _ in range(2))
         self._third: np.ndarray | None = None
+        self._faces = np.concatenate(parts).astype(np.int64) - self.n
+        self._open = self._on_borders()
         self.drive(0.0, 0.0)
 
     def drive(self, begin: float, end: float) -> None:
@@ -104,6 +107,28 @@ class Driven:
         self._s[self.n :, :3] = np.concatenate([one.at(end) for one in self.meshes])
         way = self._s[self.n :, :3] - self._q[self.n :, :3]
         self.fastest = float(np.sqrt(np.einsum("nx,nx->n", way, way).max()))
+        self._look_outwards()
+
+    def _on_borders(self) -> np.ndarray:
+        """(driven,) which vertices of animated meshes are ends of edges that have one triangle, or more than two."""
+        sides = np.sort(np.stack([self._faces, np.roll(self._faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
+        ends, counts = np.unique(sides, axis=0, return_counts=True)
+        border = np.zeros(self.count, bool)
+        border[ends[counts != 2]] = True
+        return border
+
+    def _look_outwards(self) -> None:
+        """Normals of animated vertices when the step begins, and their least cosine with triangles around them."""
+        x = self._q[self.n :, :3].astype(np.float64)
+        a, b, c = (x[self._faces[:, k]] for k in range(3))
+        across = np.cross(b - a, c - a)
+        corners = self._faces.ravel()
+        sums = [np.bincount(corners, np.repeat(across[:, k], 3), self.count) for k in range(3)]
+        self._normals = _unit(np.stack(sums, axis=1))
+        cosines = np.einsum("tkx,tx->tk", self._normals[self._faces], _unit(across))
+        self._least = np.ones(self.count)
+        np.minimum.at(self._least, corners, cosines.ravel())
+        self._least[self._open] = -1.0
 
     def joined(self, q: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Soft vertices that go from q to s (n, 4), and after them the others: views of arrays that are used again."""
@@ -147,7 +172,7 @@ class Driven:
         two = np.where(edges[:, None], corners[:, 3] - corners[:, 2], corners[:, 3] - corners[:, 1])
         face = np.cross(one, two)
         facing = np.abs(np.einsum("cx,cx->c", normals, face)) > FACING * np.linalg.norm(face, axis=1)
-        use = ~met | facing
+        use = (~met | facing) & self._outwards(vertices, a, normals, some < found.vertex_triangle)
         # When it is met; what is not is met last, and what is close already at once.
         time = np.where(before > self._thickness, before / np.maximum(before - after, np.maximum(before, 1e-30)), 0.0)
         slack = self._thickness / np.maximum(np.linalg.norm(ends - began, axis=1), self._thickness)
@@ -158,7 +183,15 @@ class Driven:
         counted = mine & (np.abs(a) > EDGE) & use[:, None]
         np.minimum.at(first, slots[counted], np.repeat((time + slack)[:, None], 4, axis=1)[counted])
         late = np.where(counted, time[:, None] > first[slots], False)
-        return np.asarray(use & ~late.any(axis=1))
+        return np.asarray(use & ~(met & late.any(axis=1)))
+
+    def _outwards(self, vertices: np.ndarray, a: np.ndarray, normals: np.ndarray, flat: np.ndarray) -> np.ndarray:
+        """Which contacts have a normal that animated meshes have there, between those of the triangles around."""
+        other = vertices >= self.n
+        weights, rows = np.where(other, np.abs(a), 0.0), np.where(other, vertices - self.n, 0)
+        own = _unit(np.einsum("ck,ckx->cx", weights, self._normals[rows]))
+        least = np.where(weights > EDGE, self._least[rows], 1.0).min(axis=1)
+        return np.abs(np.einsum("cx,cx->c", own, normals)) >= least - ASKEW
 
     def _walls(self, found: SurfaceContacts, some: np.ndarray) -> ContactList:
         """A vertex against a triangle: as a collider that carries it along."""
@@ -245,3 +278,8 @@ class Driven:
             wanted = topology.edge_keys(np.sort(surfaces.edges, axis=1))
             self._third = third[order[np.searchsorted(keys[order], wanted)]]
         return self._third
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    """Rows of length one, or zero."""
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30))
