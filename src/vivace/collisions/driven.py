@@ -161,7 +161,7 @@ class Driven:
         A step is long: what goes in through one side of a body may meet another from within, and would be held there,
         and what goes through a triangle comes by the sides of its neighbours. So normals must not lie in the surface,
         and of the contacts of a vertex with a mesh those count that it meets with the first, give or take the
-        thickness; of a contact over several vertices, all are asked.
+        thickness; of a contact over several vertices, all are asked. What is within reach when the step begins counts.
         """
         vertices, a = found.vertices[some], found.coefficients[some].astype(np.float64)
         began, ends = (np.einsum("ck,ckx->cx", a, x[vertices, :3].astype(np.float64)) for x in (self._q, self._s))
@@ -181,12 +181,16 @@ class Driven:
         slack = self._thickness / np.maximum(np.linalg.norm(ends - began, axis=1), self._thickness)
         mine = vertices < self.n
         which = self._owner[np.where(mine, 0, vertices - self.n).max(axis=1)]
-        first = np.full(self.n * len(self.meshes), np.inf)
         slots = np.where(mine, vertices, 0) * len(self.meshes) + which[:, None]
         counted = mine & (np.abs(a) > EDGE) & use[:, None]
-        np.minimum.at(first, slots[counted], np.repeat((time + slack)[:, None], 4, axis=1)[counted])
-        late = np.where(counted, time[:, None] > first[slots], False)
-        return np.asarray(use & ~(met & late.any(axis=1)))
+        late = np.zeros(len(some), bool)
+        alone = ~edges & mine[:, 0]  # of one vertex: what triangles around it meet before says nothing of where it does
+        for these, asked in ((np.ones(len(some), bool), ~alone), (alone, alone)):
+            first = np.full(self.n * len(self.meshes), np.inf)
+            told = counted & these[:, None]
+            np.minimum.at(first, slots[told], np.repeat((time + slack)[:, None], 4, axis=1)[told])
+            late |= asked & (counted & (time[:, None] > first[slots])).any(axis=1)
+        return np.asarray(use & ~(met & late))
 
     def _needed(self, walls: ContactList, patches: ContactList) -> np.ndarray:
         """Patches that do not hold by themselves, or only just, where walls hold.
@@ -194,16 +198,22 @@ class Driven:
         On a body that is as fine as the cloth there are ten patches to a vertex, and hardly one says what vertices do
         not. Each keeps a normal for a step in which cloth turns, though, and all of them together stretch it.
         """
-        x = self._s[: self.n, :3].astype(np.float64)
+        x, held = self._s[: self.n, :3].astype(np.float64), np.zeros(self.n, bool)
         vertices, normals = walls.vertices[:, 0], walls.planes[:, :3].astype(np.float64)
-        for _ in range(SETTLING if len(patches) else 0):
+        held[vertices] = True
+        for k in range(SETTLING if len(patches) else 0):
             depths = walls.planes[:, 3] - np.einsum("cx,cx->c", normals, x[vertices])
             order = np.lexsort((depths, vertices))
             last = order[np.append(vertices[order[1:]] != vertices[order[:-1]], True)] if len(order) else order
-            deepest = last[depths[last] > 0]
+            deepest = last if k == 0 else last[depths[last] > 0]  # at first all come down to their walls
             x[vertices[deepest]] += depths[deepest, None] * normals[deepest]
-        z = np.einsum("ck,ckx->cx", patches.coefficients.astype(np.float64), x[patches.vertices])
-        over = np.einsum("cx,cx->c", z, patches.planes[:, :3].astype(np.float64)) - patches.planes[:, 3]
+        a, planes = patches.coefficients.astype(np.float64), patches.planes.astype(np.float64)
+        z = np.einsum("ck,ckx->cx", a, x[patches.vertices])
+        over = np.einsum("cx,cx->c", z, planes[:, :3]) - planes[:, 3]
+        # Vertices without walls end nobody knows where: perhaps as far off as they were.
+        began = np.einsum("ck,ckx->cx", a, self._q[patches.vertices, :3].astype(np.float64)) + patches.motions
+        loose = (~held[patches.vertices] & (a > EDGE)).any(axis=1)
+        over = np.where(loose, np.minimum(over, np.einsum("cx,cx->c", began, planes[:, :3]) - planes[:, 3]), over)
         return np.flatnonzero(over < SPARE * self._thickness)
 
     def _outwards(self, vertices: np.ndarray, a: np.ndarray, normals: np.ndarray) -> np.ndarray:

@@ -143,7 +143,14 @@ class Surfaces:
             grids.append(grid)
             drift, width = np.zeros((n, 4), np.float32), np.array([corners.shape[1]], np.int64)
             boxes = {"low": grid.low, "high": grid.high, "level": grid.level}
-            phases.append(Phase(bound, {**boxes, "corners": corners, "width": width, "drift": drift, "passive": self._passive, **moving}, 0, n))
+            phases.append(
+                Phase(
+                    bound,
+                    {**boxes, "corners": corners, "width": width, "drift": drift, "passive": self._passive, **moving},
+                    0,
+                    n,
+                )
+            )
             made = _arranged(name, n)
             given = {**moving, **made, name: corners, "order": grid.order, "drift": drift}
             sorting = {"low": grid.low, "high": grid.high, "order": grid.order}
