@@ -222,7 +222,7 @@ class Driven:
         weights, rows = np.where(other, np.abs(a), 0.0), np.where(other, vertices - self.n, 0)
         own = _unit(np.einsum("ck,ckx->cx", weights, self._normals[rows]))
         least = np.where(weights > EDGE, self._least[rows], 1.0).min(axis=1)
-        return np.abs(np.einsum("cx,cx->c", own, normals)) >= least - ASKEW
+        return np.asarray(np.abs(np.einsum("cx,cx->c", own, normals)) >= least - ASKEW)
 
     def _walls(self, found: SurfaceContacts, some: np.ndarray) -> ContactList:
         """A vertex against a triangle: as a collider that carries it along."""

@@ -58,8 +58,8 @@ class Guard:
         """Look at the triangles of `mesh`; `sides`: which of their pairs count, `bodies`: as for `Surfaces`."""
         self._masses, self._sides = masses, sides
         self._driven = np.zeros(len(masses), bool) if sides is None else ~sides.own
-        how = {"margin": 0.0, "every": True, "passive": self._driven}
-        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, SHARE * thickness, bodies, **how)
+        near, driven = SHARE * thickness, self._driven
+        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, near, bodies, margin=0.0, every=True, passive=driven)
         self._least = TOUCH * SHARE * thickness
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
