@@ -27,7 +27,7 @@ from .surfaces import SurfaceContacts, Surfaces
 NEAR = 0.5  # of the thickness: what triangles and edges keep, so that they do not argue with vertices, which keep all
 
 EDGE = 1e-6  # weight below which a corner has none
-ASKEW = 0.06  # how much less the cosine may be
+ASKEW = 0.06  # how much less than that of the triangles around may the cosine of a normal with that of the body be
 SETTLING = 4  # rounds in which vertices are moved in front of their deepest walls
 SPARE = 1 / 3  # of the thickness: patches with more to spare, where vertices are in front of walls, are left out
 FACING = 0.5  # cosine of the largest angle between the normal of what is met on the way and that of the surface
