@@ -196,7 +196,7 @@ class Driven:
         """Patches that do not hold by themselves, or only just, where walls hold.
 
         On a body that is as fine as the cloth there are ten patches to a vertex, and hardly one says what vertices do
-        not. Each keeps a normal for a step in which cloth turns, though, and all of them together stretch it.
+        not. All of them together stretch cloth more, and cost more, than those that are needed.
         """
         x, held = self._s[: self.n, :3].astype(np.float64), np.zeros(self.n, bool)
         vertices, normals = walls.vertices[:, 0], walls.planes[:, :3].astype(np.float64)
