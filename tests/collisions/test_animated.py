@@ -7,6 +7,7 @@ import pytest
 
 import vivace as vv
 from vivace.collisions import Box, Sphere, crossings
+from vivace.collisions.detector import Detector
 from vivace.collisions.impact_zones import affine
 from vivace.mesh.closest import closest_triangles
 
@@ -132,6 +133,33 @@ def test_a_run_with_an_animated_mesh_goes_on_from_a_checkpoint(tmp_path):
         other.step()
     assert np.array_equal(sim.positions, other.positions)
     assert np.array_equal(sim.velocities, other.velocities)
+
+
+def found_near_a_ball(lift, speed):
+    """Contacts of a flat sheet so far in front of a fine ball that comes up at a speed, in a step of 1/60 s."""
+    ball = vv.AnimatedMesh(animation(velocity=(0.0, speed, 0.0), start=(0.0, -0.12 - lift, 0.0)))
+    sheet = vv.mesh.cloth(11, 11, 0.2, 0.2)
+    model = vv.Model.of(sheet).collide([ball], thickness=0.004, itself=False)
+    detector = Detector(sheet, model.collisions, np.ones(sheet.n_vertices))
+    detector.drive(0.0, 1 / 60)
+    q = np.zeros((sheet.n_vertices, 4), np.float32)
+    q[:, :3] = sheet.vertices
+    return sheet, ball, detector.find(q, q, 1)
+
+
+@pytest.mark.parametrize(("lift", "speed"), [(0.005, 2.0), (0.001, 0.5), (0.03, 2.0)])
+def test_normals_are_those_of_the_body_and_no_vertex_is_left_out(lift, speed):
+    sheet, ball, contacts = found_near_a_ball(lift, speed)
+    walls, middle = contacts.colliders, ball.at(1 / 60).mean(axis=0)
+    outwards = sheet.vertices[walls.vertices[:, 0]] - middle
+    outwards /= np.linalg.norm(outwards, axis=1)[:, None]
+    for planes in (walls.planes, contacts.patches.planes):
+        offsets = planes[:, 3] - planes[:, :3] @ middle  # a plane that cuts the ball holds cloth off where it is not
+        assert (offsets > 0.85 * 0.12).all()
+    assert (np.einsum("cx,cx->c", outwards, walls.planes[:, :3]) > 0.8).all()
+    inside = np.linalg.norm(sheet.vertices - middle, axis=1) < 0.12
+    assert inside.any()
+    assert set(np.flatnonzero(inside)) <= set(walls.vertices[:, 0])
 
 
 def test_what_cannot_be_touched_is_refused():

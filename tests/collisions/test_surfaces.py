@@ -234,6 +234,21 @@ def test_nothing_is_repelled_at_rest():
     np.testing.assert_allclose(apart.planes[:, 3], THICKNESS, rtol=1e-6)
 
 
+@pytest.mark.parametrize("lift", [0.0, 3.0])
+def test_passive_surfaces_meet_others_and_not_each_other(lift):
+    """Three layers, the two upper ones passive: of all contacts those that have a vertex of the lowest."""
+    x, triangles = pile(3, 10, 1.2 * THICKNESS, 0.1)
+    own = np.arange(len(x)) < len(x) // 3
+    x[~own, 1] += lift
+    every = Surfaces(x, triangles, THICKNESS).find(rows(x), rows(x), 2)
+    found = Surfaces(x, triangles, THICKNESS, passive=~own).find(rows(x), rows(x), 2)
+    wanted = every.ordered(np.flatnonzero(own[every.vertices].any(axis=1)))
+    assert len(every) > len(wanted)
+    assert (len(wanted) > 0) == (lift == 0)
+    np.testing.assert_array_equal(np.sort(found.ids), np.sort(wanted.ids))
+    assert found.pairs < 0.7 * every.pairs
+
+
 def test_common_motion_costs_nothing():
     x, triangles = pile(3, 10, 1.2 * THICKNESS, 0.1)
     surfaces = Surfaces(x, triangles, THICKNESS)

@@ -59,7 +59,7 @@ class Detector:
         shown = mesh if self._driven is None else self._driven
         self._sides = Sides.of(mesh.n_vertices, len(masses) - mesh.n_vertices, settings.itself, welds)
         bodies = self._sides.bodies(mesh.edges, welds)
-        self._surfaces = Surfaces(shown.vertices, shown.triangles, settings.thickness, bodies)
+        self._surfaces = Surfaces(shown.vertices, shown.triangles, settings.thickness, bodies, passive=~self._sides.own)
         if settings.guard:
             self._guard = Guard(shown, settings.thickness, masses, self._sides, bodies)
 

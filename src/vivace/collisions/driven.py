@@ -27,6 +27,9 @@ from .surfaces import SurfaceContacts, Surfaces
 NEAR = 0.5  # of the thickness: what triangles and edges keep, so that they do not argue with vertices, which keep all
 
 EDGE = 1e-6  # weight below which a corner has none
+ASKEW = 0.06  # how much less than that of the triangles around may the cosine of a normal with that of the body be
+SETTLING = 4  # rounds in which vertices are moved in front of their deepest walls
+SPARE = 1 / 3  # of the thickness: patches with more to spare, where vertices are in front of walls, are left out
 FACING = 0.5  # cosine of the largest angle between the normal of what is met on the way and that of the surface
 
 
@@ -96,6 +99,8 @@ class Driven:
         self._soft_triangles = len(mesh.triangles)
         self._q, self._s = (np.zeros((self.n + self.count, 4), np.float32) for _ in range(2))
         self._third: np.ndarray | None = None
+        self._faces = np.concatenate(parts).astype(np.int64) - self.n
+        self._open = self._on_borders()
         self.drive(0.0, 0.0)
 
     def drive(self, begin: float, end: float) -> None:
@@ -104,6 +109,28 @@ class Driven:
         self._s[self.n :, :3] = np.concatenate([one.at(end) for one in self.meshes])
         way = self._s[self.n :, :3] - self._q[self.n :, :3]
         self.fastest = float(np.sqrt(np.einsum("nx,nx->n", way, way).max()))
+        self._look_outwards()
+
+    def _on_borders(self) -> np.ndarray:
+        """(driven,) which vertices of animated meshes are ends of edges that have one triangle, or more than two."""
+        sides = np.sort(np.stack([self._faces, np.roll(self._faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
+        ends, counts = np.unique(sides, axis=0, return_counts=True)
+        border = np.zeros(self.count, bool)
+        border[ends[counts != 2]] = True
+        return border
+
+    def _look_outwards(self) -> None:
+        """Normals of animated vertices when the step begins, and their least cosine with triangles around them."""
+        x = self._q[self.n :, :3].astype(np.float64)
+        a, b, c = (x[self._faces[:, k]] for k in range(3))
+        across = np.cross(b - a, c - a)
+        corners = self._faces.ravel()
+        sums = [np.bincount(corners, np.repeat(across[:, k], 3), self.count) for k in range(3)]
+        self._normals = _unit(np.stack(sums, axis=1))
+        cosines = np.einsum("tkx,tx->tk", self._normals[self._faces], _unit(across))
+        self._least = np.ones(self.count)
+        np.minimum.at(self._least, corners, cosines.ravel())
+        self._least[self._open] = -1.0
 
     def joined(self, q: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Soft vertices that go from q to s (n, 4), and after them the others: views of arrays that are used again."""
@@ -125,6 +152,7 @@ class Driven:
         led[led] = self._met_first(found, np.flatnonzero(led), surfaces.thickness + surfaces.margin)
         walls = self._walls(found, np.flatnonzero(led & first & ~of_edges))
         patches = self._patches(found, surfaces, np.flatnonzero(led & (of_edges | second)))
+        patches = patches.ordered(self._needed(walls, patches))
         return walls, patches, found.ordered(np.flatnonzero(use & first & second))
 
     def _met_first(self, found: SurfaceContacts, some: np.ndarray, reach: float) -> np.ndarray:
@@ -133,7 +161,7 @@ class Driven:
         A step is long: what goes in through one side of a body may meet another from within, and would be held there,
         and what goes through a triangle comes by the sides of its neighbours. So normals must not lie in the surface,
         and of the contacts of a vertex with a mesh those count that it meets with the first, give or take the
-        thickness; of a contact over several vertices, all are asked.
+        thickness; of a contact over several vertices, all are asked. What is within reach when the step begins counts.
         """
         vertices, a = found.vertices[some], found.coefficients[some].astype(np.float64)
         began, ends = (np.einsum("ck,ckx->cx", a, x[vertices, :3].astype(np.float64)) for x in (self._q, self._s))
@@ -147,18 +175,54 @@ class Driven:
         two = np.where(edges[:, None], corners[:, 3] - corners[:, 2], corners[:, 3] - corners[:, 1])
         face = np.cross(one, two)
         facing = np.abs(np.einsum("cx,cx->c", normals, face)) > FACING * np.linalg.norm(face, axis=1)
-        use = ~met | facing
+        use = (~met | facing) & self._outwards(vertices, a, normals)
         # When it is met; what is not is met last, and what is close already at once.
         time = np.where(before > self._thickness, before / np.maximum(before - after, np.maximum(before, 1e-30)), 0.0)
         slack = self._thickness / np.maximum(np.linalg.norm(ends - began, axis=1), self._thickness)
         mine = vertices < self.n
         which = self._owner[np.where(mine, 0, vertices - self.n).max(axis=1)]
-        first = np.full(self.n * len(self.meshes), np.inf)
         slots = np.where(mine, vertices, 0) * len(self.meshes) + which[:, None]
         counted = mine & (np.abs(a) > EDGE) & use[:, None]
-        np.minimum.at(first, slots[counted], np.repeat((time + slack)[:, None], 4, axis=1)[counted])
-        late = np.where(counted, time[:, None] > first[slots], False)
-        return np.asarray(use & ~late.any(axis=1))
+        late = np.zeros(len(some), bool)
+        alone = ~edges & mine[:, 0]  # of one vertex: what triangles around it meet before says nothing of where it does
+        for these, asked in ((np.ones(len(some), bool), ~alone), (alone, alone)):
+            first = np.full(self.n * len(self.meshes), np.inf)
+            told = counted & these[:, None]
+            np.minimum.at(first, slots[told], np.repeat((time + slack)[:, None], 4, axis=1)[told])
+            late |= asked & (counted & (time[:, None] > first[slots])).any(axis=1)
+        return np.asarray(use & ~(met & late))
+
+    def _needed(self, walls: ContactList, patches: ContactList) -> np.ndarray:
+        """Patches that do not hold by themselves, or only just, where walls hold.
+
+        On a body that is as fine as the cloth there are ten patches to a vertex, and hardly one says what vertices do
+        not. All of them together stretch cloth more, and cost more, than those that are needed.
+        """
+        x, held = self._s[: self.n, :3].astype(np.float64), np.zeros(self.n, bool)
+        vertices, normals = walls.vertices[:, 0], walls.planes[:, :3].astype(np.float64)
+        held[vertices] = True
+        for k in range(SETTLING if len(patches) else 0):
+            depths = walls.planes[:, 3] - np.einsum("cx,cx->c", normals, x[vertices])
+            order = np.lexsort((depths, vertices))
+            last = order[np.append(vertices[order[1:]] != vertices[order[:-1]], True)] if len(order) else order
+            deepest = last if k == 0 else last[depths[last] > 0]  # at first all come down to their walls
+            x[vertices[deepest]] += depths[deepest, None] * normals[deepest]
+        a, planes = patches.coefficients.astype(np.float64), patches.planes.astype(np.float64)
+        z = np.einsum("ck,ckx->cx", a, x[patches.vertices])
+        over = np.einsum("cx,cx->c", z, planes[:, :3]) - planes[:, 3]
+        # Vertices without walls end nobody knows where: perhaps as far off as they were.
+        began = np.einsum("ck,ckx->cx", a, self._q[patches.vertices, :3].astype(np.float64)) + patches.motions
+        loose = (~held[patches.vertices] & (a > EDGE)).any(axis=1)
+        over = np.where(loose, np.minimum(over, np.einsum("cx,cx->c", began, planes[:, :3]) - planes[:, 3]), over)
+        return np.flatnonzero(over < SPARE * self._thickness)
+
+    def _outwards(self, vertices: np.ndarray, a: np.ndarray, normals: np.ndarray) -> np.ndarray:
+        """Which contacts have a normal that animated meshes have there, between those of the triangles around."""
+        other = vertices >= self.n
+        weights, rows = np.where(other, np.abs(a), 0.0), np.where(other, vertices - self.n, 0)
+        own = _unit(np.einsum("ck,ckx->cx", weights, self._normals[rows]))
+        least = np.where(weights > EDGE, self._least[rows], 1.0).min(axis=1)
+        return np.asarray(np.abs(np.einsum("cx,cx->c", own, normals)) >= least - ASKEW)
 
     def _walls(self, found: SurfaceContacts, some: np.ndarray) -> ContactList:
         """A vertex against a triangle: as a collider that carries it along."""
@@ -245,3 +309,8 @@ class Driven:
             wanted = topology.edge_keys(np.sort(surfaces.edges, axis=1))
             self._third = third[order[np.searchsorted(keys[order], wanted)]]
         return self._third
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    """Rows of length one, or zero."""
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30))

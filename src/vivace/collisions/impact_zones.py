@@ -57,9 +57,10 @@ class Guard:
     ):
         """Look at the triangles of `mesh`; `sides`: which of their pairs count, `bodies`: as for `Surfaces`."""
         self._masses, self._sides = masses, sides
-        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, SHARE * thickness, bodies, margin=0.0, every=True)
-        self._least = TOUCH * SHARE * thickness
         self._driven = np.zeros(len(masses), bool) if sides is None else ~sides.own
+        near, driven = SHARE * thickness, self._driven
+        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, near, bodies, margin=0.0, every=True, passive=driven)
+        self._least = TOUCH * SHARE * thickness
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
         """Change x, (n, 4) float32, where the way from q to it would lead through a surface; how many vertices.

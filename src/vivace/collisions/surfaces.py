@@ -71,6 +71,7 @@ class Surfaces:
         *,
         margin: float | None = None,
         every: bool = False,
+        passive: np.ndarray | None = None,
     ):
         """Prepare to look for contacts.
 
@@ -82,6 +83,7 @@ class Surfaces:
                 nearer than the thickness at rest keep 0.9 of their rest distance instead. None: connected pieces.
             margin: pairs that come this much nearer than the thickness, in m, are contacts already; None: half of it.
             every: also pairs that say the same as another, see `kernels/surface_contacts.py`: for a check.
+            passive: (n,) bool: vertices whose triangles do not meet each other; all corners of a triangle, or none.
         """
         rest = checks.checked_vertices(rest, most=np.inf)
         self.n = len(rest)
@@ -101,6 +103,7 @@ class Surfaces:
         self._pointers, self._neighbours = topology.adjacency(self.n, self.edges)
         self._q, self._s, self._shifted = (np.zeros((self.n, 4), np.float32) for _ in range(3))
         self._motion, self._wanted = np.zeros(self.n, np.float32), np.ones(self.n, np.int32)
+        self._passive = np.zeros(self.n, np.int32) if passive is None else passive.astype(np.int32)
         self._settings, self._scratch = np.zeros(SETTINGS), scratch_array()
         self._settings[REACH], self._settings[THICKNESS] = self.thickness + self.margin, self.thickness
         self._settings[EVERY] = check_flag("every", every)
@@ -140,7 +143,14 @@ class Surfaces:
             grids.append(grid)
             drift, width = np.zeros((n, 4), np.float32), np.array([corners.shape[1]], np.int64)
             boxes = {"low": grid.low, "high": grid.high, "level": grid.level}
-            phases.append(Phase(bound, {**boxes, "corners": corners, "width": width, "drift": drift, **moving}, 0, n))
+            phases.append(
+                Phase(
+                    bound,
+                    {**boxes, "corners": corners, "width": width, "drift": drift, "passive": self._passive, **moving},
+                    0,
+                    n,
+                )
+            )
             made = _arranged(name, n)
             given = {**moving, **made, name: corners, "order": grid.order, "drift": drift}
             sorting = {"low": grid.low, "high": grid.high, "order": grid.order}
@@ -218,7 +228,7 @@ class Surfaces:
         self._wanted[:] = 1 if only is None else only
         self._take(q, s)
         clock = [time.perf_counter()]
-        if not survey(self._q, self._s, self.vertices, self.edges, self._settings):
+        if not survey(self._q, self._s, self.vertices, self.edges, self._passive, self._settings):
             raise _not_finite(self._q, self._s)
         for grid in self._grids:
             grid.lengths[BASE] = self._settings[TYPICAL_SIZE]

@@ -2,6 +2,10 @@
 
 The boxes hold the way from q to s, in a frame that moves with the mean of everything: a heap that falls has the boxes
 of a heap at rest.
+
+Some vertices may be passive: features of them do not meet each other. Their boxes have a fourth side that lies the
+wrong way round, from 1 to -1 where that of others lies from -1 to 1: it overlaps theirs, and none of its like. What is
+far from all others has one that overlaps nothing.
 """
 
 from __future__ import annotations
@@ -15,20 +19,27 @@ from .hash_grid import level_of
 from .proximity import cross
 
 # Settings of a step, in float64.
-MOTION, INFLATE, REACH, THICKNESS, SMALLEST, ROUNDING, TYPICAL_SIZE, EVERY, SETTINGS = 0, 3, 4, 5, 6, 7, 8, 9, 10
+MOTION, INFLATE, REACH, THICKNESS, SMALLEST, ROUNDING, TYPICAL_SIZE, EVERY = 0, 3, 4, 5, 6, 7, 8, 9
+LOWEST, HIGHEST, SETTINGS = 10, 13, 16  # corners of the box around all that is not passive
+FAR = np.float32(2)  # the fourth side of a box that overlaps nothing begins beyond
 ROUNDED = np.float32(1e-5)  # of a displacement: what float32 may have lost of it
 THIN = 1e-2  # twice the area over the longest side squared, below which float32 has no normal for a triangle
 
 
 @compiled
-def survey(q, s, used, edges, settings):
-    """Write mean motion, rounding and typical size into the settings; False if something is not finite."""
+def survey(q, s, used, edges, passive, settings):
+    """Write mean motion, rounding, typical size and box into the settings; False if something is not finite."""
     mx, my, mz, highest = 0.0, 0.0, 0.0, 0.0
+    low, high, low_after, high_after = np.full(3, np.inf), np.full(3, -np.inf), np.full(3, np.inf), np.full(3, -np.inf)
     for v in used:
         for axis in range(3):
             highest = max(highest, abs(np.float64(q[v, axis])), abs(np.float64(s[v, axis])))
             if not (np.isfinite(q[v, axis]) and np.isfinite(s[v, axis])):
                 return False
+            if passive[v] == 0:
+                low[axis], high[axis] = min(low[axis], q[v, axis]), max(high[axis], q[v, axis])
+                low_after[axis] = min(low_after[axis], s[v, axis])
+                high_after[axis] = max(high_after[axis], s[v, axis])
         mx += np.float64(s[v, 0]) - np.float64(q[v, 0])
         my += np.float64(s[v, 1]) - np.float64(q[v, 1])
         mz += np.float64(s[v, 2]) - np.float64(q[v, 2])
@@ -37,6 +48,10 @@ def survey(q, s, used, edges, settings):
     settings[ROUNDING] = 4e-7 * highest  # of the differences of positions, with room
     settings[INFLATE] = 0.5 * settings[REACH] + settings[ROUNDING]
     settings[SMALLEST] = max(1e-3 * settings[THICKNESS], 4 * settings[ROUNDING])
+    for axis in range(3):
+        room = settings[INFLATE] + settings[ROUNDING]
+        settings[LOWEST + axis] = min(low[axis], low_after[axis] - settings[MOTION + axis]) - room
+        settings[HIGHEST + axis] = max(high[axis], high_after[axis] - settings[MOTION + axis]) + room
     total, count = 0.0, min(edges.shape[0], 1024)
     for k in range(count):
         a, b = edges[k * edges.shape[0] // count]
@@ -63,7 +78,7 @@ def follow(begin, end, iteration, q: rows, s: rows, settings: doubles, shifted: 
 @phase_kernel(items="low")
 def bound(
     begin, end, iteration, low: rows, high: rows, level: ints, corners: ints, width: count, drift: rows, q: rows,
-    shifted: rows, settings: doubles,
+    shifted: rows, passive: ints, settings: doubles,
 ):  # fmt: skip
     """Boxes, levels and drifts of features with `width` corners each.
 
@@ -72,7 +87,8 @@ def bound(
     """
     inflate = np.float32(settings[INFLATE])
     base = settings[TYPICAL_SIZE]
-    out = make4(inflate, inflate, inflate, np.float32(0))
+    out = make4(inflate, inflate, inflate, np.float32(1))
+    wrong = make4(np.float32(0), np.float32(0), np.float32(0), np.float32(2))
     for i in range(begin, end):
         x, y = load4(q, at(corners, width * i)), load4(shifted, at(corners, width * i))
         upper, lower = max4(x, y), min4(x, y)
@@ -88,6 +104,13 @@ def bound(
             spread = max(spread, dot4(d, d))
         spread = np.sqrt(spread) + ROUNDED * np.sqrt(dot4(mean, mean))
         upper, lower = upper + out, lower - out
+        if at(passive, at(corners, width * i)) != 0:
+            upper, lower = upper - wrong, lower + wrong
+            apart = (lane4(upper, 0) < settings[LOWEST]) | (lane4(lower, 0) > settings[HIGHEST])
+            apart |= (lane4(upper, 1) < settings[LOWEST + 1]) | (lane4(lower, 1) > settings[HIGHEST + 1])
+            apart |= (lane4(upper, 2) < settings[LOWEST + 2]) | (lane4(lower, 2) > settings[HIGHEST + 2])
+            if apart:
+                lower = lower + wrong
         store4(low, i, lower)
         store4(high, i, upper)
         store4(drift, i, make4(lane4(mean, 0), lane4(mean, 1), lane4(mean, 2), spread))

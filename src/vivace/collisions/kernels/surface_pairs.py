@@ -22,7 +22,7 @@ from .hash_grid import (
     walker,
 )
 from .proximity import END, PARALLEL, TOUCH
-from .surface_boxes import REACH, ROUNDING, THICKNESS
+from .surface_boxes import FAR, REACH, ROUNDING, THICKNESS
 
 
 @spliced
@@ -195,11 +195,15 @@ def pair_vertices(
         state = q, vertices, drifts, order_t[0], corners, planes, drifts_t, reach, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
             box = row_at(low, i), row_at(high, i)
+            if lane4(box[0], 3) > FAR:
+                continue
             for k in range(level_at(whole, i), LEVELS):
                 more, w = _walk_triangles(grid_t, k, box[0], box[1], i, False, state, w, own_scratch)
                 met += more
         for i in range(m * chunk // CHUNKS, m * (chunk + 1) // CHUNKS):
             box = row_at(low_t, i), row_at(high_t, i)
+            if lane4(box[0], 3) > FAR:
+                continue
             for k in range(level_at(whole_t, i) + 1, LEVELS):
                 more, w = _walk_vertices(grid, k, box[0], box[1], i, False, state, w, own_scratch)
                 met += more
@@ -223,6 +227,8 @@ def pair_edges(
         state = order[0], ends, start, vector, drifts, reach, touch, rounding, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
             own = level_at(whole, i)
+            if lane4(row_at(low, i), 3) > FAR:
+                continue
             for k in range(own, LEVELS):
                 more, w = _walk_edges(grid, k, row_at(low, i), row_at(high, i), i, k == own, state, w, own_scratch)
                 met += more
