@@ -103,6 +103,10 @@ class Surfaces:
         self._pointers, self._neighbours = topology.adjacency(self.n, self.edges)
         self._q, self._s, self._shifted = (np.zeros((self.n, 4), np.float32) for _ in range(3))
         self._motion, self._wanted = np.zeros(self.n, np.float32), np.ones(self.n, np.int32)
+        if passive is not None and not (
+            isinstance(passive, np.ndarray) and passive.dtype == np.bool_ and passive.shape == (self.n,)
+        ):
+            raise InputError(f"passive must say of each of the {self.n} vertices, True or False, not {shown(passive)}")
         self._passive = np.zeros(self.n, np.int32) if passive is None else passive.astype(np.int32)
         self._settings, self._scratch = np.zeros(SETTINGS), scratch_array()
         self._settings[REACH], self._settings[THICKNESS] = self.thickness + self.margin, self.thickness
