@@ -36,12 +36,13 @@ class Features:
         self.corners = np.array([rng.choice(n, width, replace=False) for _ in range(count)], np.int32)
         self.settings[REACH], self.settings[THICKNESS] = 0.15, 0.1
         edges, s = self.corners[:, [0, -1]], to_rows(s)
-        assert survey(self.q, s, np.arange(n, dtype=np.int32), edges, self.settings)
+        passive = np.zeros(n, np.int32)
+        assert survey(self.q, s, np.arange(n, dtype=np.int32), edges, passive, self.settings)
         moving = {"q": self.q, "shifted": self.shifted, "settings": self.settings}
         Plan([follow.over(0, n, s=s, motion=np.zeros(n, np.float32), **moving)], 1).run()
         self.drift, self.grid = np.full((count, 4), np.nan, np.float32), Grid.of(count)
         boxes = {"low": self.grid.low, "high": self.grid.high, "level": self.grid.level}
-        sizes = {"corners": self.corners, "width": np.array([width]), "drift": self.drift}
+        sizes = {"corners": self.corners, "width": np.array([width]), "drift": self.drift, "passive": passive}
         Plan([bound.over(0, count, **boxes, **sizes, **moving)], 2).run()
         self.moved = (self.shifted.astype(np.float64) - self.q)[self.corners, :3]  # (count, width, 3)
 
