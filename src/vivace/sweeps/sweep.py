@@ -140,7 +140,7 @@ def make_runs(
     if not left:
         return
     _, threads = workers.shared(len(left))
-    with connected(workers, len(left)) as crew:
+    with connected(workers, len(left), results.folder) as crew:
         for done in crew.made([replace(task, threads=threads) for task in left]):
             if done is not None:
                 results.add(done)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol
 
 from ..checks import check_count
@@ -14,6 +15,8 @@ from ..errors import InputError, MissingExtraError
 from .functions import EXTRA
 from .processes import LocalProcesses
 from .task import Done, Task
+
+JOBS = "jobs"  # where jobs of SLURM write what they say
 
 
 @dataclass(frozen=True)
@@ -67,17 +70,17 @@ class Crew(Protocol):
 
 
 @contextmanager
-def connected(workers: Workers, runs: int) -> Iterator[Crew]:
-    """Who makes so many runs; all that was started for it ends with the block."""
+def connected(workers: Workers, runs: int, folder: Path) -> Iterator[Crew]:
+    """Who makes so many runs; all that was started for it ends with the block. Jobs of SLURM write to the folder."""
     count, threads = workers.shared(runs)
     if workers.scheduler is None and workers.slurm is None:
         with closing(LocalProcesses(count)) as here:
             yield here
         return
-    from .cluster import Cluster, jobs_of_slurm
+    from .cluster import Cluster, Jobs
 
     with ExitStack() as stack:
         place: Any = workers.scheduler
         if workers.slurm is not None:
-            place = stack.enter_context(jobs_of_slurm(workers.slurm, count, threads))
+            place = stack.enter_context(closing(Jobs(workers.slurm, count, threads, folder / JOBS)))
         yield stack.enter_context(closing(Cluster(place)))
