@@ -4,6 +4,8 @@ import asyncio
 import json
 import random
 import struct
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -328,3 +330,13 @@ def test_names_and_uvs_of_a_file_come_through_the_process(tmp_path):
     assert mesh.groups["hem"].tolist() == [0, 1, 2, 3]
     assert mesh.surface.polygons.counts.tolist() == [4]
     assert mesh.surface.uvs.tolist() == [[0, 0], [1, 0], [1, 1], [0, 1]]
+
+
+@pytest.mark.slow
+def test_the_process_loads_no_more_than_meshes_need():
+    """Every upload waits for its imports: those of simulations would take a second more."""
+    code = "import sys, vivace.viewer.mesh_process; print([m for m in sys.modules if m.startswith('vivace.')])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "'vivace.mesh'" in loaded
+    for room in ("scenes", "simulation", "solvers", "model"):
+        assert f"'vivace.{room}'" not in loaded
