@@ -340,3 +340,13 @@ def test_the_process_loads_no_more_than_meshes_need():
     assert "'vivace.mesh'" in loaded
     for room in ("scenes", "simulation", "solvers", "model"):
         assert f"'vivace.{room}'" not in loaded
+
+
+@pytest.mark.slow
+def test_sheets_that_meet_at_an_edge_are_parted(tmp_path):
+    """Three triangles at one edge are no surface; what was sent is taken all the same."""
+    points = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\n"
+    (tmp_path / "a.obj").write_text(points + "f 1 2 3\nf 2 1 4\nf 1 2 5\n")
+    mesh = read_in_process(tmp_path / "a.obj", "fins")
+    assert len(mesh.triangles) == 3
+    assert mesh.n_vertices > 5
