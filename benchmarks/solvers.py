@@ -337,7 +337,7 @@ def coarsening(armadillo: str | None) -> Rows:
 
 
 def model(armadillo: str | None) -> Rows:
-    """What a round of `auto` takes, by size, beside what it expects: the source of the coefficients in solvers/auto.py."""
+    """What a round of `auto` takes, by size, beside what its coefficients say."""
     from vivace.solvers.auto import round_ms
 
     rows: Rows = []
