@@ -73,6 +73,7 @@ class Surfaces:
         margin: float | None = None,
         every: bool = False,
         passive: np.ndarray | None = None,
+        alike: np.ndarray | None = None,
     ):
         """Prepare to look for contacts.
 
@@ -85,6 +86,8 @@ class Surfaces:
             margin: pairs that come this much nearer than the thickness, in m, are contacts already; None: half of it.
             every: also pairs that say the same as another, see `kernels/surface_contacts.py`: for a check.
             passive: (n,) bool: vertices whose triangles do not meet each other; all corners of a triangle, or none.
+            alike: (n,) int32: of each vertex the first of those that it is sewn to. Features that share one so do not
+                meet. None: all are apart.
         """
         rest = checks.checked_vertices(rest, most=np.inf)
         self.n = len(rest)
@@ -109,6 +112,7 @@ class Surfaces:
         ):
             raise InputError(f"passive must say of each of the {self.n} vertices, True or False, not {shown(passive)}")
         self._passive = np.zeros(self.n, np.int32) if passive is None else passive.astype(np.int32)
+        self._alike = np.arange(self.n, dtype=np.int32) if alike is None else np.ascontiguousarray(alike, np.int32)
         self._settings, self._scratch = np.zeros(SETTINGS), scratch_array()
         self._settings[REACH], self._settings[THICKNESS] = self.thickness + self.margin, self.thickness
         self._settings[EVERY] = check_flag("every", every)
@@ -157,9 +161,10 @@ class Surfaces:
                 )
             )
             made = _arranged(name, n)
-            given = {**moving, **made, name: corners, "order": grid.order, "drift": drift, "passive": self._passive}
+            given = {**moving, **made, name: corners, "order": grid.order, "drift": drift}
+            given |= {"passive": self._passive, "alike": self._alike}
             sorting = {"low": grid.low, "high": grid.high, "order": grid.order}
-            sorting |= {"to_low": grid.sorted_low, "to_high": grid.sorted_high}
+            sorting |= {"to_low": grid.sorted_low, "to_high": grid.sorted_high, "blocks": grid.blocks}
             arranging += [Phase(arrange_boxes, sorting, 0, n), Phase(arrange, arrange.select(given), 0, n)]
             arranged[name] = made
         self._grids = grids
@@ -168,7 +173,7 @@ class Surfaces:
         faces = arranged["triangles"]
         search = {**vertices.walked(), **triangles.walked("_t"), "q": self._q, "settings": self._settings}
         search |= {**arranged["used"], "corners": faces["corners"], "planes": faces["planes"]}
-        search |= {"drifts_t": faces["drifts"]}
+        search |= {"drifts_t": faces["drifts"], "alike": self._alike}
         return [*phases, *arranging], search, {**edges.walked(), **arranged["edges"], "settings": self._settings}
 
     def _make_plans(self, threads: int) -> tuple[Plan, ...]:

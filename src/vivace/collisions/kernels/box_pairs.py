@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...backends.cpu.addresses import int_at, put_long, row_at
-from ...backends.cpu.arguments import Phase, doubles, ints, longs, phase_kernel, rows
+from ...backends.cpu.arguments import Phase, doubles, floats, ints, longs, phase_kernel, rows
 from ...backends.cpu.compiling import compiled, function
 from ...backends.cpu.executor import Plan
 from .hash_grid import (
@@ -15,6 +15,7 @@ from .hash_grid import (
     Grid,
     addresses_of,
     arrange_boxes,
+    is_empty,
     keep_pair,
     level_at,
     level_of,
@@ -48,17 +49,19 @@ _walk_list, _walk_list_reversed = walker(_list), walker(_list_reversed)
 @phase_kernel(items="counts/8")
 def list_within(
     begin, end, iteration, whole: longs.address, lengths: doubles.address, starts: ints.address, order: ints.span,
-    low: rows.address, high: rows.address,
+    low: rows.address, high: rows.address, blocks: floats.address,
     scratch: ints.address, lists: ints.span, counts: longs.address,
 ):  # fmt: skip
     """Chunk by chunk, the overlapping pairs of one set of boxes."""
-    grid, n = (whole, lengths, starts, low, high), order[1]
+    grid, n = (whole, lengths, starts, blocks), order[1]
     for chunk in range(begin, end):
         own_scratch, (out, room), w = scratch_of(scratch, chunk), list_of(lists, chunk), 0
         state = order[0], order[0], out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
             own = level_at(grid[0], i)
             for k in range(own, LEVELS):
+                if is_empty(whole, k):
+                    continue
                 _, w = _walk_list(grid, k, row_at(low, i), row_at(high, i), i, k == own, state, w, own_scratch)
         put_long(counts, 8 * chunk, w)
 
@@ -66,24 +69,28 @@ def list_within(
 @phase_kernel(items="counts/8")
 def list_between(
     begin, end, iteration, whole: longs.address, lengths: doubles.address, starts: ints.address, order: ints.span,
-    low: rows.address, high: rows.address,
+    low: rows.address, high: rows.address, blocks: floats.address,
     whole_b: longs.address, lengths_b: doubles.address, starts_b: ints.address, order_b: ints.span,
-    low_b: rows.address, high_b: rows.address, scratch: ints.address, lists: ints.span, counts: longs.address,
+    low_b: rows.address, high_b: rows.address, blocks_b: floats.address, scratch: ints.address, lists: ints.span, counts: longs.address,
 ):  # fmt: skip
     """Chunk by chunk, the overlapping pairs of two sets: those where the first is no larger, then the others."""
-    grid, n = (whole, lengths, starts, low, high), order[1]
-    grid_b, m = (whole_b, lengths_b, starts_b, low_b, high_b), order_b[1]
+    grid, n = (whole, lengths, starts, blocks), order[1]
+    grid_b, m = (whole_b, lengths_b, starts_b, blocks_b), order_b[1]
     for chunk in range(begin, end):
         own_scratch, (out, room), w = scratch_of(scratch, chunk), list_of(lists, chunk), 0
         state = order[0], order_b[0], out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
             box = row_at(low, i), row_at(high, i)
             for k in range(level_at(grid[0], i), LEVELS):
+                if is_empty(whole_b, k):
+                    continue
                 _, w = _walk_list(grid_b, k, box[0], box[1], i, False, state, w, own_scratch)
         state = order_b[0], order[0], out, room
         for i in range(m * chunk // CHUNKS, m * (chunk + 1) // CHUNKS):
             box = row_at(low_b, i), row_at(high_b, i)
             for k in range(level_at(grid_b[0], i) + 1, LEVELS):
+                if is_empty(whole, k):
+                    continue
                 _, w = _walk_list_reversed(grid, k, box[0], box[1], i, False, state, w, own_scratch)
         put_long(counts, 8 * chunk, w)
 
@@ -135,7 +142,7 @@ def broad_phase_pairs(
         grid.lengths[BASE] = base
         _set_levels(grid.low, grid.high, base, grid.level)
         arrays = {"low": grid.low, "high": grid.high, "order": grid.order}
-        arrays |= {"to_low": grid.sorted_low, "to_high": grid.sorted_high}
+        arrays |= {"to_low": grid.sorted_low, "to_high": grid.sorted_high, "blocks": grid.blocks}
         arrange.append(Phase(arrange_boxes, arrays, 0, len(grid.low)))
     sort = Phase(sort_sets, {"sets": addresses_of(sets)}, 0, len(sets), chunks=len(sets))
     Plan([sort, *arrange], threads).run()

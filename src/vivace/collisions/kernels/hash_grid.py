@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...backends.cpu.addresses import double_at, int_at, long_at, put_int, row_at
-from ...backends.cpu.arguments import ints, longs, phase_kernel, read_doubles, read_ints, read_longs, read_rows, rows
+from ...backends.cpu.addresses import double_at, int_at, long_at, put_int
+from ...backends.cpu.arguments import floats, ints, longs, phase_kernel, read_doubles, read_ints, read_longs, read_rows, rows
 from ...backends.cpu.compiling import function, spliced
-from ...backends.cpu.simd import at, lane4, load4, max4, min4, overlap4, store4
+from ...backends.cpu.simd import at, keep_overlapping, lane4, load4, max4, min4, store4
 
 LEVELS = 12
 TYPICAL = 4  # the level of boxes up to twice the typical size; each level after it holds boxes RATIO times larger
@@ -41,7 +41,8 @@ BEGIN, END, FIRST, MASK, COUNT, WHOLE = 0, 1, 2, 3, 6, 16
 # ... and its lengths: origin (3), inverse cell size (3), largest box (3), and the number of the last cell (3).
 ORIGIN, INVERSE, LARGEST, LAST, LENGTHS = 0, 3, 6, 9, 16
 BASE = LEVELS * LENGTHS  # after the levels: the largest box of the typical level
-SLOTS = 10  # arrays of a grid
+SLOTS = 11  # arrays of a grid
+EIGHT = 8  # boxes that are tested together
 
 
 class Grid(NamedTuple):
@@ -57,6 +58,7 @@ class Grid(NamedTuple):
     order: np.ndarray
     sorted_low: np.ndarray
     sorted_high: np.ndarray
+    blocks: np.ndarray  # the sorted boxes once more, as `keep_overlapping` reads them
 
     @classmethod
     def of(cls, n: int) -> Grid:
@@ -67,12 +69,13 @@ class Grid(NamedTuple):
             *(np.zeros(LEVELS * WHOLE, np.int64), np.zeros(LEVELS * LENGTHS + 1), np.zeros(n, np.int32)),
             *(np.zeros(cells, np.int32), np.zeros(n, np.int32)),
             *(np.zeros((n, 4), np.float32), np.zeros((n, 4), np.float32)),
+            np.zeros(8 * EIGHT * -(-n // EIGHT), np.float32),
         )
 
     def walked(self, suffix: str = "") -> dict[str, np.ndarray]:
         """What a walk through the sorted boxes reads, by the names that kernels have for it."""
         read = {"whole": self.whole, "lengths": self.lengths, "starts": self.starts, "order": self.order}
-        read |= {"low": self.sorted_low, "high": self.sorted_high}
+        read |= {"low": self.sorted_low, "high": self.sorted_high, "blocks": self.blocks}
         return {name + suffix: array for name, array in read.items()}
 
 
@@ -191,16 +194,16 @@ def walker(visit):
     def walk_level(grid, k, box_low, box_high, me, forward, state, w, scratch):
         """w = visit(state, me, scratch, held, w) for the boxes of level k that overlap; return how many, and w.
 
+        The level must not be empty (`is_empty`).
+
         The visitor finds the numbers of `held` boxes in `scratch`, and room for three more. `grid` is (whole, lengths,
-        starts, low, high), addresses. With `forward`, `me` is a box of that level itself, and only those after it are
+        starts, blocks), addresses. With `forward`, `me` is a box of that level itself, and only those after it are
         visited. Whether two boxes overlap is a coin toss to the processor, so nothing branches on it: every number is
         written to `scratch`, and stays there if its box overlaps.
         """
-        whole, lengths, starts, low, high = grid
+        whole, lengths, starts, blocks = grid
         whole += 8 * WHOLE * k
         lengths += 8 * LENGTHS * k
-        if long_at(whole, BEGIN) == long_at(whole, END):
-            return 0, w
         # The lowest corner that an overlapping box can have; a little lower for the rounding of its extent.
         slack = 1.0 + 1e-6
         lx, ly, lz = np.float64(lane4(box_low, 0)), np.float64(lane4(box_low, 1)), np.float64(lane4(box_low, 2))
@@ -229,12 +232,9 @@ def walker(visit):
                 end = np.int64(int_at(starts, row + (b if a <= b else last) + 1))
                 for part in range(2):
                     while begin < end:
-                        stop = min(end, begin + SCRATCH - held)
-                        for j in range(begin, stop):
-                            put_int(scratch, held, j)
-                            held += overlap4(box_low, box_high, row_at(low, j), row_at(high, j))
-                        begin = stop
-                        if held == SCRATCH:
+                        held = keep_overlapping(box_low, box_high, blocks, begin, end, scratch, held)
+                        begin = (begin | (EIGHT - 1)) + 1
+                        if held >= SCRATCH:
                             w = visit(state, me, scratch, held, w)
                             met += held
                             held = 0
@@ -256,7 +256,13 @@ def level_at(whole, position):
     return k
 
 
-@phase_kernel(items="sets/20")
+@spliced
+def is_empty(whole, k):
+    """Whether level k has no boxes."""
+    return long_at(whole, k * WHOLE + BEGIN) == long_at(whole, k * WHOLE + END)
+
+
+@phase_kernel(items="sets/22")
 def sort_sets(begin, end, iteration, sets: longs.span):
     """Sort sets of boxes, one an item; `sets` is what `addresses_of` makes of their grids."""
     for k in range(begin, end):
@@ -268,12 +274,20 @@ def sort_sets(begin, end, iteration, sets: longs.span):
 
 
 @phase_kernel(items="to_low")
-def arrange_boxes(begin, end, iteration, low: rows, high: rows, order: ints, to_low: rows, to_high: rows):
+def arrange_boxes(
+    begin, end, iteration, low: rows, high: rows, order: ints, to_low: rows, to_high: rows, blocks: floats
+):
     """Copy the boxes into sorted order."""
     for i in range(begin, end):
         o = at(order, i)
-        store4(to_low, i, load4(low, o))
-        store4(to_high, i, load4(high, o))
+        lower, upper = load4(low, o), load4(high, o)
+        store4(to_low, i, lower)
+        store4(to_high, i, upper)
+        p = 8 * EIGHT * (i // EIGHT) + i % EIGHT
+        blocks[p], blocks[p + EIGHT], blocks[p + 2 * EIGHT] = lane4(lower, 0), lane4(lower, 1), lane4(lower, 2)
+        blocks[p + 3 * EIGHT], blocks[p + 4 * EIGHT] = lane4(lower, 3), lane4(upper, 0)
+        blocks[p + 5 * EIGHT], blocks[p + 6 * EIGHT] = lane4(upper, 1), lane4(upper, 2)
+        blocks[p + 7 * EIGHT] = lane4(upper, 3)
 
 
 # --- where walks write -----------------------------------------------------------------------------------------------

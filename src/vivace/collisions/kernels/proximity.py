@@ -187,6 +187,22 @@ def fastest(is_edges, d):
     return np.sqrt(max(a2, b2, c2))
 
 
+@function
+def least_apart(is_edges, x, d, z):
+    """How far apart the plane across z has the two features of a pair, at least, on the whole way.
+
+    Whatever z is: on each side of it that is a minimum of linear functions of time, so it is least at the start or at
+    the end.
+    """
+    least, size = np.inf, length(z)
+    for time in (0.0, 1.0):
+        ax, ay, az, bx, by, bz, cx, cy, cz = moved(x, d, time)
+        a, b = dot(z[0], z[1], z[2], ax, ay, az), dot(z[0], z[1], z[2], bx, by, bz)
+        c = dot(z[0], z[1], z[2], cx, cy, cz)
+        least = min(least, min(0.0, a) - max(b, c) if is_edges else -max(a, b, c))
+    return least / size if size > 0 else 0.0
+
+
 @spliced
 def classify(start, speed, thickness, reach):
     """What can be said of a pair from its distance at the start and a bound on its relative displacement."""
@@ -229,6 +245,10 @@ def follow_pair(is_edges, x, d, thickness, reach, c, z, region):
         return AT_START, 0.0, c, z, region
     if start <= touch and speed >= 4 * touch:  # touching, and moving too fast to say on which side it ends
         return LOST, 0.0, c, z, region
+    if start >= reach:  # nothing to find where they stay apart, and steps enough to see it
+        apart = least_apart(is_edges, x, d, z)
+        if apart > (1 + 2 * GRAZE) * reach and speed < 0.9 * STEPS * (apart - reach):
+            return NONE, 0.0, c, z, region
     time, distance, near = 0.0, start, 0.0
     best, c1, z1, region1 = start, c, z, region
     found, passing, passed = False, False, False

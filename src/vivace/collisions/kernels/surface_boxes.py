@@ -149,14 +149,17 @@ def arrange_vertices(
 
 @phase_kernel(items="start")
 def arrange_edges(
-    begin, end, iteration, order: ints, edges: ints, drift: rows, q: rows, passive: ints, settings: doubles, ends: ints,
-    start: rows, vector: rows, drifts: rows,
+    begin, end, iteration, order: ints, edges: ints, drift: rows, q: rows, passive: ints, alike: ints,
+    settings: doubles, ends: ints, start: rows, vector: rows, drifts: rows,
 ):  # fmt: skip
-    """Ends of the edges in sorted order; rows of start and extra reach, of vector and square length, and drifts."""
+    """Ends of the edges in sorted order; rows of start and extra reach, of vector and square length, and drifts.
+
+    `alike`: of each vertex the first of those that it is sewn to. Ends are told by these alone, and so are corners.
+    """
     for i in range(begin, end):
         o = at(order, i)
         a, b = at(edges, 2 * o), at(edges, 2 * o + 1)
-        ends[2 * i], ends[2 * i + 1] = a, b
+        ends[2 * i], ends[2 * i + 1] = at(alike, a), at(alike, b)
         x = load4(q, a)
         u = load4(q, b) - x
         store4(start, i, make4(lane4(x, 0), lane4(x, 1), lane4(x, 2), _farther(passive, a, settings)))
@@ -166,8 +169,8 @@ def arrange_edges(
 
 @phase_kernel(items="drifts")
 def arrange_triangles(
-    begin, end, iteration, order: ints, triangles: ints, drift: rows, q: rows, passive: ints, settings: doubles,
-    corners: ints, planes: rows, drifts: rows,
+    begin, end, iteration, order: ints, triangles: ints, drift: rows, q: rows, passive: ints, alike: ints,
+    settings: doubles, corners: ints, planes: rows, drifts: rows,
 ):  # fmt: skip
     """Corners, motion, and four planes of the triangles in sorted order: their own, and outwards through the sides.
 
@@ -179,7 +182,7 @@ def arrange_triangles(
     for i in range(begin, end):
         o = at(order, i)
         ia, ib, ic = at(triangles, 3 * o), at(triangles, 3 * o + 1), at(triangles, 3 * o + 2)
-        corners[3 * i], corners[3 * i + 1], corners[3 * i + 2] = ia, ib, ic
+        corners[3 * i], corners[3 * i + 1], corners[3 * i + 2] = at(alike, ia), at(alike, ib), at(alike, ic)
         a = load4(q, ia)
         u, v = load4(q, ib) - a, load4(q, ic) - a
         ux, uy, uz, vx, vy, vz = lane4(u, 0), lane4(u, 1), lane4(u, 2), lane4(v, 0), lane4(v, 1), lane4(v, 2)

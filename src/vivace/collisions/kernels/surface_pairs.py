@@ -9,64 +9,79 @@ from __future__ import annotations
 import numpy as np
 
 from ...backends.cpu.addresses import int_at, put_int, put_long, row_at
-from ...backends.cpu.arguments import doubles, ints, longs, phase_kernel, rows
+from ...backends.cpu.arguments import doubles, floats, ints, longs, phase_kernel, rows
 from ...backends.cpu.compiling import function, spliced
 from ...backends.cpu.simd import at_most4, lane4, max4, min4, splat4, sqrt4, transpose4
 from .hash_grid import (
     CHUNKS,
     LEVELS,
+    is_empty,
     keep_pair,
     level_at,
     list_of,
     scratch_of,
     walker,
 )
-from .proximity import END, PARALLEL, TOUCH
+from .proximity import END, GRAZE, PARALLEL, STEPS, TOUCH
 from .surface_boxes import FAR, REACH, ROUNDING, THICKNESS
+
+GRAZED = np.float32(1.02)  # times the reach: beyond that `proximity.follow_pair` finds nothing (1 + GRAZE, and rounding)
+FAST = np.float32(4)  # times the reach: what goes farther it may lose out of sight, and is left to it
+assert GRAZED > 1.004 * (1 + GRAZE)
+assert FAST < 0.99 * STEPS * GRAZE
 
 
 @spliced
-def _may_meet(q, v, drift, corners, planes, drifts, j, reach):
+def _may_meet(q, v, same, drift, corners, planes, drifts, j, reach):
     """1 if vertex v and the triangle at position j may come within reach, else 0; no branches, which nobody can guess.
 
-    The distance is at least that from the plane and from the furthest of the sides, together.
+    The distance is at least that from the plane and from the furthest of the sides, together. And what is on one side
+    of one of these planes, and stays there by more than the reach, does not come within it. `same`: v, or the first of
+    the vertices that it is sewn to; so are the corners.
     """
     d = row_at(q, v) - row_at(planes, 5 * j)
-    height = (
-        row_at(planes, 5 * j + 4)
-        + row_at(planes, 5 * j + 1) * lane4(d, 0)
-        + row_at(planes, 5 * j + 2) * lane4(d, 1)
-        + row_at(planes, 5 * j + 3) * lane4(d, 2)
-    )
+    x, y, z = row_at(planes, 5 * j + 1), row_at(planes, 5 * j + 2), row_at(planes, 5 * j + 3)
+    height = row_at(planes, 5 * j + 4) + x * lane4(d, 0) + y * lane4(d, 1) + z * lane4(d, 2)
     over = lane4(height, 0)
     beside = max(np.float32(0), max(lane4(height, 1), max(lane4(height, 2), lane4(height, 3))))
     other = row_at(drifts, j)
     apart = drift - other
     away = lane4(apart, 0) * lane4(apart, 0) + lane4(apart, 1) * lane4(apart, 1) + lane4(apart, 2) * lane4(apart, 2)
-    limit = reach + np.float32(np.sqrt(away)) + lane4(drift, 3) + lane4(other, 3)
+    within = reach + lane4(drift, 3) + lane4(other, 3)
+    limit = within + np.float32(np.sqrt(away))
     near = over * over + beside * beside <= limit * limit
+    # How far it gets from each plane; from that of the triangle, on the side where it is.
+    way = x * lane4(apart, 0) + y * lane4(apart, 1) + z * lane4(apart, 2)
+    ends = height + way
+    stays = np.copysign(np.float32(1), over)
+    least = min(stays * over, stays * lane4(ends, 0))
+    least = max(least, min(lane4(height, 1), lane4(ends, 1)))
+    least = max(least, min(lane4(height, 2), lane4(ends, 2)))
+    least = max(least, min(lane4(height, 3), lane4(ends, 3)))
+    near &= (least <= GRAZED * within) | (limit > FAST * reach)
     a, b, c = int_at(corners, 3 * j), int_at(corners, 3 * j + 1), int_at(corners, 3 * j + 2)
-    return np.int64(near & (v != a) & (v != b) & (v != c))
+    return np.int64(near & (same != a) & (same != b) & (same != c))
 
 
 @function
 def _visit_triangles(state, i, scratch, held, w):
-    q, vertices, drifts, others, corners, planes, drifts_t, reach, out, room = state
+    q, alike, vertices, drifts, others, corners, planes, drifts_t, reach, out, room = state
     v, mine = int_at(vertices, i), row_at(drifts, i)
+    same = int_at(alike, v)
     for e in range(held):
         j = np.int64(int_at(scratch, e))
-        keep = _may_meet(q, v, mine, corners, planes, drifts_t, j, reach)
+        keep = _may_meet(q, v, same, mine, corners, planes, drifts_t, j, reach)
         w = keep_pair(out, room, w, keep, v, int_at(others, j))
     return w
 
 
 @function
 def _visit_vertices(state, i, scratch, held, w):
-    q, vertices, drifts, others, corners, planes, drifts_t, reach, out, room = state
+    q, alike, vertices, drifts, others, corners, planes, drifts_t, reach, out, room = state
     for e in range(held):
         j = np.int64(int_at(scratch, e))
         v = int_at(vertices, j)
-        keep = _may_meet(q, v, row_at(drifts, j), corners, planes, drifts_t, i, reach)
+        keep = _may_meet(q, v, int_at(alike, v), row_at(drifts, j), corners, planes, drifts_t, i, reach)
         w = keep_pair(out, room, w, keep, v, int_at(others, i))
     return w
 
@@ -118,7 +133,7 @@ def _visit_edges(state, i, scratch, held, w):
     moving = splat4(lane4(drift, 3) + rounding)
     a, b, number = int_at(ends, 2 * i), int_at(ends, 2 * i + 1), int_at(order, i)
     zero, one, tiny = splat4(np.float32(0)), splat4(np.float32(1)), splat4(np.float32(1e-37))
-    own_reach = splat4(reach + lane4(from_mine, 3))
+    own_reach, fast = splat4(reach + lane4(from_mine, 3)), splat4(FAST * reach)
     for e in range(held, held + 3):
         put_int(scratch, e, i)  # the last four may be fewer; a pair with itself shares its ends
     for e in range(0, held, 4):
@@ -129,7 +144,8 @@ def _visit_edges(state, i, scratch, held, w):
         wx, wy, wz = wx - sx, wy - sy, wz - sz
         ax, ay, az, slow = transpose4(row_at(drifts, j0), row_at(drifts, j1), row_at(drifts, j2), row_at(drifts, j3))
         ax, ay, az = ax - mx, ay - my, az - mz
-        slow = slow + moving + sqrt4(ax * ax + ay * ay + az * az)
+        spread = slow + moving
+        slow = spread + sqrt4(ax * ax + ay * ay + az * az)
         uv, uw = ux * vx + uy * vy + uz * vz, ux * wx + uy * wy + uz * wz
         vw, ww = vx * wx + vy * wy + vz * wz, wx * wx + wy * wy + wz * wz
         sine = max4(uu * vv - uv * uv, zero)
@@ -170,6 +186,11 @@ def _visit_edges(state, i, scratch, held, w):
         coming_along = at_most4(np.float32(0.95) * inner - np.float32(19) * unsure, distance)
         coming_along &= at_most4(distance, np.float32(1.05) * limit * limit + np.float32(21) * unsure)
         bits = (parallel & (beside | coming_along)) | (~parallel & (crossing | coming))
+        # What is on two sides of a plane across z by more than the reach, and ends there, stays apart on the way.
+        from_w, on_u = wx * zx + wy * zy + wz * zz, ux * zx + uy * zy + uz * zz
+        sides = min4(from_w, from_w + vx * zx + vy * zy + vz * zz) - max4(zero, on_u)
+        sides = sides + min4(zero, ax * zx + ay * zy + az * zz)
+        bits &= at_most4(sides, GRAZED * (within + spread) * sqrt4(distance)) | at_most4(fast, slow)
         for lane in range(4):
             j = np.int64(int_at(scratch, e + lane))
             c, d = int_at(ends, 2 * j), int_at(ends, 2 * j + 1)
@@ -184,24 +205,26 @@ _walk_triangles, _walk_vertices, _walk_edges = walker(_visit_triangles), walker(
 @phase_kernel(items="counts/8")
 def pair_vertices(
     begin, end, iteration, whole: longs.address, lengths: doubles.address, starts: ints.address, order: ints.span,
-    low: rows.address, high: rows.address,
+    low: rows.address, high: rows.address, blocks: floats.address,
     whole_t: longs.address, lengths_t: doubles.address, starts_t: ints.address, order_t: ints.span,
-    low_t: rows.address, high_t: rows.address, q: rows.address, settings: doubles,
+    low_t: rows.address, high_t: rows.address, blocks_t: floats.address, q: rows.address, settings: doubles, alike: ints.address,
     vertices: ints.address, drifts: rows.address, corners: ints.address, planes: rows.address, drifts_t: rows.address,
     scratch: ints.address, lists: ints.span, counts: longs.address,
 ):  # fmt: skip
     """Chunk by chunk, vertices and triangles that may meet: the smaller box looks for the larger."""
-    grid, n = (whole, lengths, starts, low, high), order[1]
-    grid_t, m = (whole_t, lengths_t, starts_t, low_t, high_t), order_t[1]
+    grid, n = (whole, lengths, starts, blocks), order[1]
+    grid_t, m = (whole_t, lengths_t, starts_t, blocks_t), order_t[1]
     reach = np.float32(1.001 * settings[REACH] + settings[ROUNDING])
     for chunk in range(begin, end):
         own_scratch, (out, room), w, met = scratch_of(scratch, chunk), list_of(lists, chunk), 0, 0
-        state = q, vertices, drifts, order_t[0], corners, planes, drifts_t, reach, out, room
+        state = q, alike, vertices, drifts, order_t[0], corners, planes, drifts_t, reach, out, room
         for i in range(n * chunk // CHUNKS, n * (chunk + 1) // CHUNKS):
             box = row_at(low, i), row_at(high, i)
             if lane4(box[0], 3) > FAR:
                 continue
             for k in range(level_at(whole, i), LEVELS):
+                if is_empty(whole_t, k):
+                    continue
                 more, w = _walk_triangles(grid_t, k, box[0], box[1], i, False, state, w, own_scratch)
                 met += more
         for i in range(m * chunk // CHUNKS, m * (chunk + 1) // CHUNKS):
@@ -209,6 +232,8 @@ def pair_vertices(
             if lane4(box[0], 3) > FAR:
                 continue
             for k in range(level_at(whole_t, i) + 1, LEVELS):
+                if is_empty(whole, k):
+                    continue
                 more, w = _walk_vertices(grid, k, box[0], box[1], i, False, state, w, own_scratch)
                 met += more
         put_long(counts, 8 * chunk, w)
@@ -218,12 +243,12 @@ def pair_vertices(
 @phase_kernel(items="counts/8")
 def pair_edges(
     begin, end, iteration, whole: longs.address, lengths: doubles.address, starts: ints.address, order: ints.span,
-    low: rows.address, high: rows.address,
+    low: rows.address, high: rows.address, blocks: floats.address,
     settings: doubles, ends: ints.address, start: rows.address, vector: rows.address, drifts: rows.address,
     scratch: ints.address, lists: ints.span, counts: longs.address,
 ):  # fmt: skip
     """Chunk by chunk, edges that may meet."""
-    grid, n = (whole, lengths, starts, low, high), order[1]
+    grid, n = (whole, lengths, starts, blocks), order[1]
     reach, touch = np.float32(1.001 * settings[REACH]), np.float32(TOUCH * settings[THICKNESS])
     rounding = np.float32(2 * settings[ROUNDING])
     for chunk in range(begin, end):
@@ -234,6 +259,8 @@ def pair_edges(
             if lane4(row_at(low, i), 3) > FAR:
                 continue
             for k in range(own, LEVELS):
+                if is_empty(whole, k):
+                    continue
                 more, w = _walk_edges(grid, k, row_at(low, i), row_at(high, i), i, k == own, state, w, own_scratch)
                 met += more
         put_long(counts, 8 * chunk, w)
