@@ -424,22 +424,23 @@ def keep_overlapping(typingctx, low, high, blocks, begin, end, out, held):
         def own(vector, lane):
             return splat(builder.extract_element(vector, _I32(lane)), eight)
 
-        # The lanes between begin and end, then all boxes that are not apart along an axis.
-        numbers = builder.add(splat(builder.trunc(first, _I32), ints), ir.Constant(ints, list(range(8))))
-        inside = builder.icmp_signed(">=", numbers, splat(builder.trunc(begin, _I32), ints))
-        inside = builder.and_(inside, builder.icmp_signed("<", numbers, splat(builder.trunc(end, _I32), ints)))
+        inside = ir.Constant(ir.VectorType(ir.IntType(1), 8), [1] * 8)
         for lane in range(4):
             inside = builder.and_(inside, builder.fcmp_ordered("<=", own(args[0], lane), others(4 + lane)))
             inside = builder.and_(inside, builder.fcmp_ordered("<=", others(lane), own(args[1], lane)))
-        bits = builder.bitcast(inside, ir.IntType(8))
+        bits = builder.zext(builder.bitcast(inside, ir.IntType(8)), i64)
+        bits = builder.and_(bits, builder.shl(i64(255), builder.sub(begin, first)))
+        left = builder.sub(end, first)
+        fewer = builder.icmp_signed("<", left, i64(8))
+        bits = builder.and_(bits, builder.sub(builder.shl(i64(1), builder.select(fewer, left, i64(8))), i64(1)))
         table = cgutils.global_constant(
             builder, "lanes_of_masks", ir.Constant(ir.ArrayType(i64, 256), _lanes_of_masks())
         )
-        entry = builder.gep(table, [i64(0), builder.zext(bits, i64)], inbounds=True)
+        entry = builder.gep(table, [i64(0), bits], inbounds=True)
         lanes = builder.zext(builder.bitcast(builder.load(entry), bytes8), ints)
         kept = builder.add(splat(builder.trunc(first, _I32), ints), lanes)
         to = builder.gep(builder.inttoptr(out, _I32.as_pointer()), [held], inbounds=True)
         builder.store(kept, builder.bitcast(to, ints.as_pointer()), align=4)
-        return builder.add(held, builder.zext(builder.ctpop(bits), i64))
+        return builder.add(held, builder.ctpop(bits))
 
     return types.int64(low, high, *(types.intp,) * 5), codegen
