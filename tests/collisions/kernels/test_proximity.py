@@ -20,6 +20,7 @@ from vivace.collisions.kernels.proximity import (
     approach,
     between_segments,
     fastest,
+    least_apart,
     measure,
     normal_of,
     on_triangle,
@@ -145,6 +146,23 @@ def least_distance(is_edges: bool, x: tuple, d: tuple, looks: int = LOOKS) -> fl
         float(np.linalg.norm(measure(is_edges, tuple(np.add(x, np.multiply(t, d)).tolist()))[1]))
         for t in np.linspace(0, 1, looks)
     )
+
+
+@KINDS
+def test_a_plane_between_features_bounds_their_distance(is_edges):
+    """Whatever its normal, how far apart it has them is no more than their distance, at any time; and often as much."""
+    rng, near = np.random.default_rng(8 + is_edges), []
+    for k in range(200):
+        x = rng.standard_normal(9) + np.tile(4 * rng.standard_normal(3), 3)
+        d = rng.choice([0.1, 1.0]) * rng.standard_normal(9)
+        if is_edges:
+            x[:3] -= x[3:6]
+        z = measure(is_edges, tuple(x.tolist()))[1] if k % 2 else tuple(rng.standard_normal(3).tolist())
+        bound = least_apart(is_edges, tuple(x.tolist()), tuple(d.tolist()), z)
+        least = least_distance(is_edges, tuple(x.tolist()), tuple(d.tolist()), 40)
+        assert bound <= least + 1e-12, k
+        near.append(bound > 0.9 * least)
+    assert sum(near) > 20
 
 
 @pytest.mark.slow

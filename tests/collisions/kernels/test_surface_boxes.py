@@ -117,28 +117,37 @@ def test_drifts_in_the_order_of_the_grid(width):
     given = {"order": order, "drift": features.drift, "drifts": drifts}
     given |= {"passive": features.passive, "settings": features.settings}
     start, vector = np.zeros((2, count, 4), np.float32)
+    alike = np.arange(len(features.q), dtype=np.int32) // 2 if width > 1 else np.arange(len(features.q))
     phase = {
         1: lambda: arrange_vertices.over(0, count, used=features.corners, vertices=corners, **given),
         2: lambda: arrange_edges.over(
-            *(0, count), edges=features.corners, q=features.q, ends=corners, start=start, vector=vector, **given
+            *(0, count),
+            edges=features.corners,
+            q=features.q,
+            ends=corners,
+            start=start,
+            vector=vector,
+            alike=alike,
+            **given,
         ),
         3: lambda: arrange_triangles.over(
             *(0, count),
             **given,
             triangles=features.corners,
             q=features.q,
+            alike=alike,
             corners=corners,
             planes=np.zeros((5 * count, 4), np.float32),
         ),
     }[width]()
     Plan([phase], 1).run()
-    np.testing.assert_array_equal(corners, features.corners[order])
+    np.testing.assert_array_equal(corners, alike[features.corners[order]])
     np.testing.assert_array_equal(drifts[:, :3], features.drift[order, :3])
     room = drifts[:, 3].astype(np.float64) - features.drift[order, 3]
     if width < 3:
         np.testing.assert_array_equal(room, 0)
         return
-    x = features.q[corners, :3].astype(np.float64)
+    x = features.q[features.corners[order], :3].astype(np.float64)
     longest = np.linalg.norm(x - np.roll(x, 1, axis=1), axis=2).max(axis=1)
     assert (room >= 1e-4 * longest).all()
     assert (room <= 2e-4 * longest).all()

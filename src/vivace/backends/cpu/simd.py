@@ -370,21 +370,6 @@ def at_most4(typingctx, a, b):
     return types.int64(a, b), codegen
 
 
-@intrinsic
-def overlap4(typingctx, low, high, other_low, other_high):
-    """1 if two boxes overlap or touch, else 0."""
-    if any(t != float4 for t in (low, high, other_low, other_high)):
-        return None
-
-    def codegen(context, builder, sig, args):
-        low, high, other_low, other_high = args
-        inside = builder.and_(builder.fcmp_ordered("<=", low, other_high), builder.fcmp_ordered("<=", other_low, high))
-        all_lanes = builder.icmp_unsigned("==", builder.bitcast(inside, ir.IntType(4)), ir.IntType(4)(15))
-        return builder.zext(all_lanes, ir.IntType(64))
-
-    return types.int64(low, high, other_low, other_high), codegen
-
-
 def _lanes_of_masks() -> list[int]:
     """For each eight bits, the numbers of those that are set, lowest first, a byte each; then zeros."""
     set_bits = ([lane for lane in range(8) if mask >> lane & 1] for mask in range(256))

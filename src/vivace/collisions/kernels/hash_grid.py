@@ -22,7 +22,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ...backends.cpu.addresses import double_at, int_at, long_at, put_int
-from ...backends.cpu.arguments import floats, ints, longs, phase_kernel, read_doubles, read_ints, read_longs, read_rows, rows
+from ...backends.cpu.arguments import (
+    floats,
+    ints,
+    longs,
+    phase_kernel,
+    read_doubles,
+    read_ints,
+    read_longs,
+    read_rows,
+    rows,
+)
 from ...backends.cpu.compiling import function, spliced
 from ...backends.cpu.simd import at, keep_overlapping, lane4, load4, max4, min4, store4
 

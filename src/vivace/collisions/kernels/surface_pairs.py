@@ -25,7 +25,9 @@ from .hash_grid import (
 from .proximity import END, GRAZE, PARALLEL, STEPS, TOUCH
 from .surface_boxes import FAR, REACH, ROUNDING, THICKNESS
 
-GRAZED = np.float32(1.02)  # times the reach: beyond that `proximity.follow_pair` finds nothing (1 + GRAZE, and rounding)
+GRAZED = np.float32(
+    1.02
+)  # times the reach: beyond that `proximity.follow_pair` finds nothing (1 + GRAZE, and rounding)
 FAST = np.float32(4)  # times the reach: what goes farther it may lose out of sight, and is left to it
 assert GRAZED > 1.004 * (1 + GRAZE)
 assert FAST < 0.99 * STEPS * GRAZE
