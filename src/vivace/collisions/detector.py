@@ -59,8 +59,11 @@ class Detector:
         shown = mesh if self._driven is None else self._driven
         self._sides = Sides.of(mesh.n_vertices, len(masses) - mesh.n_vertices, settings.itself, welds)
         bodies = self._sides.bodies(mesh.edges, welds)
-        told = {"passive": ~self._sides.own, "alike": self._sides.alike}
-        self._surfaces = Surfaces(shown.vertices, shown.triangles, settings.thickness, bodies, **told)
+        self._surfaces = Surfaces(
+            *(shown.vertices, shown.triangles, settings.thickness, bodies),
+            passive=~self._sides.own,
+            alike=self._sides.alike,
+        )
         if settings.guard:
             self._guard = Guard(shown, settings.thickness, masses, self._sides, bodies)
 

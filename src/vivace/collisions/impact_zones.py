@@ -59,8 +59,10 @@ class Guard:
         self._masses, self._sides = masses, sides
         self._driven = np.zeros(len(masses), bool) if sides is None else ~sides.own
         near, driven = SHARE * thickness, self._driven
-        told = {"passive": driven, "alike": None if sides is None else sides.alike}
-        self._surfaces = Surfaces(mesh.vertices, mesh.triangles, near, bodies, margin=0.0, every=True, **told)
+        alike = None if sides is None else sides.alike
+        self._surfaces = Surfaces(
+            mesh.vertices, mesh.triangles, near, bodies, margin=0.0, every=True, passive=driven, alike=alike
+        )
         self._least = TOUCH * SHARE * thickness
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:

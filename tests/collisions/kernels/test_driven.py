@@ -234,5 +234,5 @@ def test_left_over(seed):
     before = np.einsum("cx,cx->c", began, normals) - gaps
     expected = np.where(loose, np.minimum(over, before), over) < 0.2
     np.testing.assert_array_equal(left_over(vertices, a, planes, motion, x, held, q, 0.2), expected)
-    assert 0 < (expected & (over >= 0.2)).sum()
-    assert 0 < (~loose).sum()
+    assert (expected & (over >= 0.2)).sum() > 0
+    assert (~loose).sum() > 0

@@ -71,7 +71,8 @@ def list_between(
     begin, end, iteration, whole: longs.address, lengths: doubles.address, starts: ints.address, order: ints.span,
     low: rows.address, high: rows.address, blocks: floats.address,
     whole_b: longs.address, lengths_b: doubles.address, starts_b: ints.address, order_b: ints.span,
-    low_b: rows.address, high_b: rows.address, blocks_b: floats.address, scratch: ints.address, lists: ints.span, counts: longs.address,
+    low_b: rows.address, high_b: rows.address, blocks_b: floats.address,
+    scratch: ints.address, lists: ints.span, counts: longs.address,
 ):  # fmt: skip
     """Chunk by chunk, the overlapping pairs of two sets: those where the first is no larger, then the others."""
     grid, n = (whole, lengths, starts, blocks), order[1]

@@ -209,9 +209,9 @@ def pair_vertices(
     begin, end, iteration, whole: longs.address, lengths: doubles.address, starts: ints.address, order: ints.span,
     low: rows.address, high: rows.address, blocks: floats.address,
     whole_t: longs.address, lengths_t: doubles.address, starts_t: ints.address, order_t: ints.span,
-    low_t: rows.address, high_t: rows.address, blocks_t: floats.address, q: rows.address, settings: doubles, alike: ints.address,
-    vertices: ints.address, drifts: rows.address, corners: ints.address, planes: rows.address, drifts_t: rows.address,
-    scratch: ints.address, lists: ints.span, counts: longs.address,
+    low_t: rows.address, high_t: rows.address, blocks_t: floats.address, q: rows.address, settings: doubles,
+    alike: ints.address, vertices: ints.address, drifts: rows.address, corners: ints.address, planes: rows.address,
+    drifts_t: rows.address, scratch: ints.address, lists: ints.span, counts: longs.address,
 ):  # fmt: skip
     """Chunk by chunk, vertices and triangles that may meet: the smaller box looks for the larger."""
     grid, n = (whole, lengths, starts, blocks), order[1]
