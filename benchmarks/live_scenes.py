@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from moving import pierced
 
 from vivace import Budget
 from vivace.cli.arguments import parameter
-from vivace.collisions.crossings import crossings
 from vivace.mesh import topology
 from vivace.pictures import Scenery, bounds_of, save_picture
 from vivace.scenes import SCENES, RigidScene
@@ -77,7 +77,7 @@ def watched(name: str, parameters: dict[str, Any], seconds: float, pictures: Pat
             mean, largest = max(mean, now), max(largest, most)
     depth, piercings = 0.0, 0
     if not rigid and len(positions):
-        depth, piercings = interpenetration(scene, np.asarray(view.report.positions))
+        depth, piercings = interpenetration(scene, np.asarray(view.report.positions), running.sims[0].time)
     if not rigid:
         draw(pictures, name, scene, view.report.positions)
     median = float(np.median(times)) if times else float("nan")
@@ -132,17 +132,16 @@ def draw(folder: Path | None, name: str, scene: Any, positions: np.ndarray) -> N
         save_picture(folder / f"{name}.png", positions, scene.model.mesh.triangles, scenery=around)
 
 
-def interpenetration(scene: Any, positions: np.ndarray) -> tuple[float, int]:
-    """How deep vertices are in colliders (m), and how many edges pierce triangles."""
+def interpenetration(scene: Any, positions: np.ndarray, time: float) -> tuple[float, int]:
+    """How deep vertices are in colliders (m), and how many edges pierce triangles that they are not sewn to."""
     model = scene.model
     depth = 0.0
     if model.collisions is not None:
         for collider in model.collisions.colliders:
             depth = max(depth, -float(collider.distance(positions).min()))
-    triangles = model.mesh.triangles
     touches = model.collisions is not None and model.collisions.itself
-    pierced = len(crossings(positions, triangles)[1]) if touches and len(triangles) else 0
-    return max(depth, 0.0), pierced
+    through, itself = pierced(model, positions, time) if touches and len(model.mesh.triangles) else (0, 0)
+    return max(depth, 0.0), through + itself
 
 
 def main() -> None:
