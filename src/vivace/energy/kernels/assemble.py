@@ -223,6 +223,7 @@ def add_to_level(changed, delta, indptr, indices, values, at, columns, wide, sin
     Q's columns share an aggregate's neighbourhood, so almost every product has a place; the few that have none are
     added to both diagonals, which keeps the row sums and can only make the level stiffer.
     """
+    touched = np.zeros(diagonal.shape[0], np.bool_)
     for c in range(changed.shape[0]):
         v = changed[c]
         for k in range(indptr[v], indptr[v + 1]):
@@ -239,8 +240,9 @@ def add_to_level(changed, delta, indptr, indices, values, at, columns, wide, sin
                     wide[to] += value
                 else:
                     diagonal[i] += value
-        for k in range(indptr[v], indptr[v + 1]):
-            i = indices[k]
+            touched[i] = True
+    for i in range(diagonal.shape[0]):
+        if touched[i]:
             inverse[i] = 1.0 / diagonal[i]
             for to in range(at[i], at[i + 1]):
                 single[to] = -wide[to]
