@@ -33,8 +33,9 @@ from ...backends.cpu.arguments import (
     read_rows,
     rows,
 )
+from ...backends.cpu.boxes import keep_overlapping
 from ...backends.cpu.compiling import function, spliced
-from ...backends.cpu.simd import at, keep_overlapping, lane4, load4, max4, min4, store4
+from ...backends.cpu.simd import at, lane4, load4, max4, min4, store4
 
 LEVELS = 12
 TYPICAL = 4  # the level of boxes up to twice the typical size; each level after it holds boxes RATIO times larger
