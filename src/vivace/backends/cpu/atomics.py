@@ -29,7 +29,6 @@ def clock_id() -> int:
 _CLOCK = clock_id()
 _sched_yield = types.ExternalFunction("sched_yield", types.int32())
 _INT64 = ir.IntType(64)
-PATIENCE = 2000  # spins before a waiting thread gives its core away
 
 
 def _element(context, builder, array_type, array, index_type, index):
@@ -132,6 +131,6 @@ def call_phase(typingctx, function, arguments, begin, end, iteration):
 @njit(inline="always")
 def relax(spins):
     """Spin briefly, then give the core away: a pure spin starves the very thread it waits for on a busy machine."""
-    if spins > PATIENCE:
+    if spins > 2000:
         _sched_yield()
     return spins + 1

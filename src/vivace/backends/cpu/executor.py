@@ -36,7 +36,6 @@ from numba import njit
 from ...errors import InputError
 from .arguments import Phase
 from .atomics import (
-    PATIENCE,
     atomic_add,
     atomic_claim,
     atomic_load,
@@ -50,7 +49,7 @@ from .threads import check_threads as check_threads
 from .threads import default_threads as default_threads
 
 LINE = 8  # int64s in a cache line
-APPROVED, STOPPED, ENDED, SPUN, COUNTERS = 0, LINE, 2 * LINE, 3 * LINE, 4 * LINE
+APPROVED, STOPPED, ENDED, COUNTERS = 0, LINE, 2 * LINE, 3 * LINE
 SMALLEST_CHUNK = 96  # below this many items a second thread costs more than it brings
 SMALL = 20_000  # items below which no helper is woken for merely copying them
 LONG_CHUNK = 512  # items that are worth a chunk of their own beyond one a thread
@@ -75,7 +74,7 @@ def _run_phase(me, threads, control, p, turns, functions, tables, pointers, begi
         if atomic_claim(control, COUNTERS + LINE * g, turn, turn + 1):
             call_phase(functions[p], tables[p], begins[g], ends[g], iteration)
             atomic_add(control, done, 1)
-    spins = control[SPUN]
+    spins = 0
     while atomic_load(control, done) < (turn + 1) * count:
         spins = relax(spins)
     if me == 0:  # the last of `spent` is when the phase before ended
@@ -105,7 +104,7 @@ def _walk(
             atomic_store(control, APPROVED, k + 1)
         begun = k
         while True:
-            spins = control[SPUN]
+            spins = 0
             while True:  # a part ends at iteration ended_at[part], which is known once ENDED has passed the part
                 approved, ended = atomic_load(control, APPROVED) > k, atomic_load(control, ENDED) > part
                 if ended and k >= ended_at[part]:
@@ -297,8 +296,6 @@ class Plan:
         spent = np.zeros(len(self._functions) + 1, np.int64)
         deadlines = np.array([NEVER if at is None else at for at in deadlines_ns], np.int64)
         threads = self.threads if self._team is None else self._team.next()
-        if threads > 1 and threads > default_threads():  # who waits is on the core of whom it waits for
-            control[SPUN] = PATIENCE + 1
         work = (
             *(threads, control, self._functions, self._tables, self._every),
             *(self._pointers, self._begins, self._ends, spent, self._bounds, first),
