@@ -111,7 +111,8 @@ def test_whoever_pulls_at_the_body_sees_it_again():
 
 
 def test_a_change_too_early_is_said(monkeypatch):
-    monkeypatch.setattr(ghost, "FEWEST", 10)
+    monkeypatch.setattr(ghost, "SECONDS", 1e3)  # a thread that waits here is never too late
+    monkeypatch.setattr(ghost, "FEWEST", 20_000)
     with running() as told:
         told.frames(2)
         told.tell(m.SetGhost(on=True))
