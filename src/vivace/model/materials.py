@@ -53,6 +53,8 @@ FLAT = 1e-7  # rad
 def _check(material: object, positive: tuple[str, ...]) -> None:
     for item in fields(material):  # type: ignore[arg-type]
         value = getattr(material, item.name)
+        if value is None and item.default is None:
+            continue
         if item.name == "bending":
             check_name("bending", value, BENDINGS)
             continue
@@ -85,12 +87,19 @@ class Cloth:
         bend: bending stiffness k of each hinge (N·m); 0 leaves the hinges out. The flexural rigidity of the sheet is 3
             k along the edges of a regular grid and up to 9 k across its diagonals: hinges are not isotropic.
         bending: "isometric" [bergou2006], or "dihedral", by the angle (position based solvers and newton).
+        crease: curvature (1/m) beyond which it keeps what it is bent by, 2 ε/t of a sheet of the thickness t whose
+            surface yields at the strain ε; None: it springs back whatever happens. See `constraints.crease`.
+        hardening: by how much (1/m) the curvature at which it yields grows for each 1/m that it has kept.
+        creep: time (s) in which what is beyond falls to 1/e; 0: at once.
     """
 
     density: float = 0.2
     stretch: float = 1e4
     bend: float = 1e-4
     bending: str = "isometric"
+    crease: float | None = None
+    hardening: float = 0.0
+    creep: float = 0.0
 
     def __post_init__(self) -> None:
         _check(self, ("density", "stretch"))
@@ -105,7 +114,11 @@ class Cloth:
         """A spring for each edge and, if there is any bending stiffness, a hinge for each pair of triangles."""
         groups = [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
         if self.bend > 0 and len(mesh.hinges):
-            groups.append(make_group(_bending(mesh, self.bending), mesh.vertices, mesh.hinges, self.bend))
+            kind, law = _bending(mesh, self.bending), {}
+            if self.crease is not None:
+                kind = "creased-dihedral" if kind == "dihedral" else "creased-hinge"
+                law = {"crease": self.crease, "hardening": self.hardening, "creep": self.creep}
+            groups.append(make_group(kind, mesh.vertices, mesh.hinges, self.bend, **law))
         return groups
 
 

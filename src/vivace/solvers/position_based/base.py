@@ -81,9 +81,11 @@ class Listed:
         if not np.isfinite(soft).all():
             raise InputError(f"a stiffness of {group.kind.name!r} is too small for float32 at h = {h} s; leave it out")
         settings = np.array([1.0 if kappa is None else kappa, kappa is None, 0.0], np.float32)
+        parameters = spread(group.parameters)
+        group.follow(parameters, place)
         return cls(
             *(group, place, begins[:-1], begins[:-1] + sizes),
-            *(spread(group.vertices, np.int32), spread(group.parameters), spread(group.operator), spread(soft)),
+            *(spread(group.vertices, np.int32), parameters, spread(group.operator), spread(soft)),
             *(np.zeros(room, np.float32), np.zeros(room // GRAIN + 1), settings),
         )
 
@@ -306,6 +308,4 @@ def _stiff_ones(group: ConstraintGroup) -> ConstraintGroup:
     """The constraints of a group that have any stiffness."""
     if (group.weights > 0).all():
         return group
-    some = group.weights > 0
-    parts: Sequence[np.ndarray] = [a[some] for a in (group.vertices, group.operator, group.weights, group.parameters)]
-    return ConstraintGroup(group.kind, *parts)
+    return group.subset(group.weights > 0)

@@ -215,6 +215,7 @@ class Layout:
                 "slots": assign_slots(cursor, group.vertices[visit], self.rank),
                 "sums": row_sums(group.operator)[visit].astype(np.float32),
             }
+            group.follow(arrays["parameters"], np.argsort(visit))
             kernel = kind.kernel or local_pass(kind.project, kind.vertices, kind.rows, len(kind.parameters))
             phases.append(kernel.over(0, len(group), q=self.q, out=shares, **kernel.select(arrays)))
         viscous = self.system.viscous
