@@ -16,7 +16,7 @@ import numpy as np
 
 import vivace as vv
 from vivace.collisions import Box, Plane, Sphere
-from vivace.simulation.simulation import TURNS
+from vivace.simulation.rigid_part import TURNS
 
 SUBSTEPS = 2  # of 1/60 s
 CONVERGED = 100  # iterations a turn

@@ -18,7 +18,7 @@ from vivace.collisions import Sphere
 from vivace.pictures import Camera, bounds_of, open_renderer, save_figure
 from vivace.pictures.bodies import film_of_model
 from vivace.pictures.opening import ground_under
-from vivace.simulation.simulation import TURNS
+from vivace.simulation.rigid_part import TURNS
 
 SIZE = 260, 240
 FEW, MANY = 2, 100  # iterations a turn

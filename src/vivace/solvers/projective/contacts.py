@@ -47,16 +47,19 @@ from .kernels.contact import (
     surrounded,
     take_walls,
 )
+from .kernels.pushed import take_along
 from .patches import Chosen, Patches, holding
 
 NEVER = 2**40  # rounds
+PRESSED, PASSES = 0.2, 12  # share of its length by which pushes may change an edge, and passes that see to it
 DEEP = 1.0  # times the depth that recovers in a step: vertices that are further behind their walls renew the forces
 
 
 class ContactStage:
     """base = before + what contacts add. `rank`: where each vertex of the mesh stands in the layout.
 
-    `remembers`: forces of walls are kept from step to step. `graph`: who is whose neighbour in the mesh, CSR.
+    `remembers`: forces of walls are kept from step to step. `graph`: who shares a constraint with whom, CSR;
+    `edges`: who shares an edge.
     `room`: contacts that fit; `full` is set when there were more, and the layout has to be made anew with more room.
     `pairs`, `walls`: tables of the passes over them (`kernels.contact`), which leave something for each of a contact's
     vertices in `slots`; those of vertex i begin at `slot_at[i]`.
@@ -73,6 +76,7 @@ class ContactStage:
         *,
         remembers: bool,
         graph: tuple[np.ndarray, np.ndarray],
+        edges: tuple[np.ndarray, np.ndarray],
     ):
         self.rank, self.room, self.threads, self._q, self.remembers = rank, room, threads, q, remembers
         self.order = np.argsort(rank).astype(np.int32)
@@ -81,7 +85,7 @@ class ContactStage:
         # forces when a solve has ended; ids and numbers of near vertices, where they were, and where walls pushed them
         self._ended: tuple[ContactForces, tuple[np.ndarray, ...]] | None = None
         self._near_ids = np.zeros(0, np.int64)
-        self._graph = graph
+        self._graph, self._edges = graph, edges
         self._near: dict[str, np.ndarray] = {}  # all walls that are close, as `keep_out` takes them
         self._resting: dict[str, np.ndarray] = {}  # those of vertices that touch with all their neighbours
         n, corners = len(rank), 5 * room
@@ -278,6 +282,18 @@ class ContactStage:
         Walls that the first guess stayed before are no exception: neighbours may have pulled a vertex into them.
         """
         return self._push(self._near)
+
+    def take_along(self, ended: np.ndarray, inertia: np.ndarray, held: np.ndarray) -> None:
+        """After that: what has been pushed takes its neighbours along, from where the solver left them (n, 4).
+
+        `inertia`, `held`: as below. Not where rigid bodies ask for forces: they are told of pushes alone. Nor for
+        solvers that sweep, which leave more than that by themselves.
+        """
+        if self.tells or not self.remembers or not self._near:
+            return
+        near = self._near["vertices"], self._near["planes"]
+        inverse = np.where(held, 0.0, 1.0 / inertia)
+        take_along(self._q, ended, self.rank, self.order, *self._edges, inverse, *near, PRESSED, PASSES)
 
     def keep_patches_out(self, inertia: np.ndarray, held: np.ndarray) -> None:
         """After that: the same for triangles between their vertices, but for vertices that are `held` (n,).

@@ -27,6 +27,7 @@ from ...energy.kernels.assemble import (
 )
 from ...energy.system import System, row_sums
 from ...errors import InputError
+from ...mesh.topology import adjacency
 from ..base import refuse_terms
 from ..kernels.vectors import load_rows, store_rows
 from .contacts import NEVER, ContactStage
@@ -114,7 +115,8 @@ class Layout:
             before, self.base = self.base, np.zeros((n, 4), np.float32)
             room, remembers = max(ROOM, n) * more_room, bool(np.isfinite(contact))
             arrays = self.rank, self.q, before, self.base
-            self.contacts = ContactStage(*arrays, room, threads, remembers=remembers, graph=system.graph)
+            edges = adjacency(n, system.model.mesh.edges)
+            self.contacts = ContactStage(*arrays, room, threads, remembers=remembers, graph=system.graph, edges=edges)
             self.contacts.tells = bool(system.model.collisions is not None and system.model.collisions.bodies)
             self.local_phases += self.contacts.phases
         self.local_phases = [replace(phase, every=max(1, refresh)) for phase in self.local_phases]
@@ -234,7 +236,9 @@ class Layout:
         """Write q back in the order of the mesh."""
         if self.contacts is not None:
             self.contacts.remember()
+            ended = self.q.copy()
             Plan(self.contacts.keep_out(), 1).run()
+            self.contacts.take_along(ended, self.system.inertia, self.system.pin_weight > 0)
             self.contacts.keep_patches_out(self.system.inertia, self.system.pin_weight > 0)
         self._copies("store", self.storing, out).run()
 
