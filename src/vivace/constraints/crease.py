@@ -1,8 +1,8 @@
 """Bending that yields: hinges and plates whose shape at rest follows them beyond a curvature.
 
-The law is that of a thin sheet that yields in bending [narain2013, section 4.2], with the return to the yield surface of
-[simo1998, box 1.5 and section 1.7.1]. κ is the curvature, κ̄ that at rest, κ - κ̄ what is elastic of it, α the sum of all
-that has flowed:
+The law is that of sheets whose curvature at rest yields [narain2013], with isotropic hardening, a viscous time and the
+return to the yield surface of [simo1998, chapter 1]. κ is the curvature, κ̄ that at rest, κ - κ̄ what is elastic of it,
+α the sum of all that has flowed:
 
     |κ - κ̄| <= κ_y + H α                                         elastic: nothing flows
     γ' = (|κ - κ̄| - κ_y - H α) / τ beyond,   κ̄' = γ' (κ - κ̄)/|κ - κ̄|,   α' = γ'
@@ -14,10 +14,10 @@ as exp(-(1 + H) t/τ), so that a step of h seconds has the closed form
     Δγ = f/(1 + H) · (1 - exp(-(1 + H) h/τ)),                     f/(1 + H) for τ = 0.
 
 It is taken after a step, from the positions where that ended: the energy is the same while it is minimised, and is not
-raised by the flow, which goes from κ̄ towards κ. A strip that is bent to 1/r and let go keeps (1/r - κ_y)/(1 + H).
+raised by the flow, which goes from κ̄ towards κ, along the normal of the energy below. A strip that is bent to 1/r and let go keeps (1/r - κ_y)/(1 + H).
 
-A hinge measures v = Σ c_k x_k, which is (A₁+A₂) κ n with the normal n on a sheet that does not stretch; a plate measures
-x_uu = κ_uu n, and so on, whose norm is that of the energy. The energy of bending away from a curvature at rest is
+A hinge measures v = Σ c_k x_k, which is (A₁+A₂) κ n with the normal n on a sheet that does not stretch; a plate
+measures x_uu = κ_uu n, and so on, whose norm is that of the energy. Bending away from a curvature at rest has the energy
 
     w/2 |z - κ̄ n|²,     n the nearest unit vector to z among those within 30° of the normal at the end of the last step.
 
@@ -158,8 +158,9 @@ class CreasedHinge:
         n = hinge_normal(x)
         if dot(n, n) == 0.0:  # folded onto itself: as it was
             n = (parameters[1], parameters[2], parameters[3])
-        n = seen_normal(times(rest if rest != 0.0 else dot(z, n), z), n)
-        away = dot(z, n) - rest
+        g = times(rest if rest != 0.0 else dot(z, n), z)
+        n = seen_normal(g, n)
+        away = dot(z, nearest_normal(g, n)) - rest
         more = flowed(abs(away), parameters[5], parameters[6], parameters[7], parameters[4], h)
         if more == 0.0 and rest == 0.0:
             return False
@@ -238,9 +239,12 @@ class CreasedPlate:
                 a * z[0, 2] + b * z[1, 2] + c * z[2, 2],
             )
             n = seen_normal(g, n)
+            by = nearest_normal(g, n)
+        else:
+            by = n
         square = 0.0
         for r in range(3):
-            away = z[r, 0] * n[0] + z[r, 1] * n[1] + z[r, 2] * n[2] - parameters[r]
+            away = z[r, 0] * by[0] + z[r, 1] * by[1] + z[r, 2] * by[2] - parameters[r]
             z[r, 0] = away
             square += away * away
         size = np.sqrt(square)

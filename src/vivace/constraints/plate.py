@@ -44,7 +44,9 @@ def flattened(rest: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarra
     return np.stack([np.einsum("mkc,mc->mk", away, d) for d in (u, v)], axis=2), area
 
 
-def prepared_plates(rest: np.ndarray, weft: float, twist: float, along: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def prepared_plates(
+    rest: np.ndarray, weft: float, twist: float, along: object
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Operators (m, 3, 6), scaled by the roots of the stiffnesses' shares, areas and normals."""
     for name, value in (("weft", weft), ("twist", twist)):
         if not is_number(value) or value < 0:

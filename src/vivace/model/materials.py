@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 import numpy as np
@@ -48,6 +48,33 @@ class Material(Protocol):
 MATERIALS: Registry[type] = Registry("material")
 BENDINGS = ("isometric", "dihedral")
 FLAT = 1e-7  # rad
+
+
+class Creasing(Protocol):
+    """What creases, or does not."""
+
+    @property
+    def crease(self) -> float | None: ...
+    @property
+    def hardening(self) -> float: ...
+    @property
+    def creep(self) -> float: ...
+
+
+def check_creases(material: Creasing) -> None:
+    """Hardening and creep are of a crease."""
+    if material.crease is None and (material.hardening or material.creep):
+        raise InputError(
+            f"{type(material).__name__}: hardening = {material.hardening!r} and creep = {material.creep!r} are of what "
+            "creases; give crease too, the curvature (1/m) at which it yields"
+        )
+
+
+def crease_law(material: Creasing) -> dict[str, float]:
+    """What the constraints of its creases are made with; nothing if it has none."""
+    if material.crease is None:
+        return {}
+    return {"crease": material.crease, "hardening": material.hardening, "creep": material.creep}
 
 
 def _check(material: object, positive: tuple[str, ...]) -> None:
@@ -97,12 +124,13 @@ class Cloth:
     stretch: float = 1e4
     bend: float = 1e-4
     bending: str = "isometric"
-    crease: float | None = None
-    hardening: float = 0.0
-    creep: float = 0.0
+    crease: float | None = field(default=None, kw_only=True)
+    hardening: float = field(default=0.0, kw_only=True)
+    creep: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         _check(self, ("density", "stretch"))
+        check_creases(self)
 
     def masses(self, mesh: Mesh) -> np.ndarray:
         """Each triangle's mass, shared equally by its corners."""
@@ -114,10 +142,9 @@ class Cloth:
         """A spring for each edge and, if there is any bending stiffness, a hinge for each pair of triangles."""
         groups = [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
         if self.bend > 0 and len(mesh.hinges):
-            kind, law = _bending(mesh, self.bending), {}
-            if self.crease is not None:
+            kind, law = _bending(mesh, self.bending), crease_law(self)
+            if law:
                 kind = "creased-dihedral" if kind == "dihedral" else "creased-hinge"
-                law = {"crease": self.crease, "hardening": self.hardening, "creep": self.creep}
             groups.append(make_group(kind, mesh.vertices, mesh.hinges, self.bend, **law))
         return groups
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..constraints.membrane import frames_of
 from ..constraints.plate import flattened
 from ..errors import InputError
 from ..mesh import Mesh, topology
-from .materials import FLAT, MATERIALS, share
+from .materials import FLAT, MATERIALS, check_creases, crease_law, share
 from .patches import giving_way, patches
 
 SHARP = 1.0  # rad: the fold at an edge beyond which a surface has no curvature to speak of, and hinges take over
@@ -50,9 +50,9 @@ class Sheet:
     bend: float = 1e-4
     bend_weft: float | None = None
     angle: float = 0.0
-    crease: float | None = None
-    hardening: float = 0.0
-    creep: float = 0.0
+    crease: float | None = field(default=None, kw_only=True)
+    hardening: float = field(default=0.0, kw_only=True)
+    creep: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -70,6 +70,7 @@ class Sheet:
                 raise InputError(
                     f"Sheet: {item.name} must be at most {STIFFEST:g}, so that float32 holds it, not {value!r}"
                 )
+        check_creases(self)
 
     @classmethod
     def of(cls, *, youngs_modulus: float, thickness: float, density: float) -> Sheet:
@@ -112,10 +113,8 @@ class Sheet:
     def _bending(self, mesh: Mesh, along: np.ndarray) -> ConstraintGroup:
         weft = self.bend if self.bend_weft is None else self.bend_weft
         shares = {"weft": weft / self.bend, "twist": float(np.sqrt(weft / self.bend))}
-        law, plate, hinge = {}, "plate", "hinge"
-        if self.crease is not None:
-            law = {"crease": self.crease, "hardening": self.hardening, "creep": self.creep}
-            plate, hinge = "creased-plate", "creased-hinge"
+        law = crease_law(self)
+        plate, hinge = ("creased-plate", "creased-hinge") if law else ("plate", "hinge")
         fold = float(np.abs(angles(mesh.vertices[mesh.hinges])).max(initial=0.0))
         found = patches(mesh.vertices, mesh.triangles) if fold < SHARP else None
         if found is not None and fold < FLAT:

@@ -267,8 +267,9 @@ class Simulation(Controls):
     def _all_substeps(self, clock: StageClock, budget: Budget, first: np.ndarray, last: np.ndarray) -> Part | None:
         """All parts of a frame without coming back to Python between them, where nothing has to be found in between."""
         motion = self._motion
-        plain = self._detector is None and not self._wind.any() and self.guess == "inertia" and not self.trace
-        plain = plain and not self._creases.groups
+        plain = not (
+            self._detector or self._wind.any() or self._creases.groups or self.trace or self.guess != "inertia"
+        )
         starting = motion.bdf2 is not None and motion.bdf2.starting
         if self._substeps == 1 or not plain or starting or budget.tolerance is not None:
             return None
@@ -302,9 +303,7 @@ class Simulation(Controls):
         return Report(
             self.frames,
             sum(part.outcome.sweeps for part in parts),
-            outcome.residual,
-            outcome.residuals,
-            outcome.stopped,
+            *(outcome.residual, outcome.residuals, outcome.stopped),
             clock.stages,
             self.solver.colours,
             len(contacts),

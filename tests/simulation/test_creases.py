@@ -1,0 +1,146 @@
+"""Creases in simulations: what a strip keeps, states, checkpoints, threads, and scene files."""
+
+import numpy as np
+import pytest
+
+import vivace as vv
+from vivace import Budget
+
+STRIP = vv.mesh.cloth(21, 4, 0.2, 0.03)
+SOLVERS = [("sheet", "vivace"), ("cloth", "vivace"), ("dihedral", "pbd-coloured"), ("sheet", "newton")]
+
+
+def material(name, **law):
+    if name == "sheet":
+        return vv.Sheet(0.2, 1e3, bend=1e-3, **law)
+    return vv.Cloth(0.2, 1e3, bend=1e-3, bending="dihedral" if name == "dihedral" else "isometric", **law)
+
+
+def strip(name, solver, threads=1, iterations=15, **law):
+    model = vv.Model.of(STRIP, material(name, **law), gravity=(0, 0, 0), air=20.0)
+    return vv.Simulation(
+        model, solver=solver, budget=Budget(iterations=iterations), time_step=1 / 60, substeps=2, threads=threads
+    )
+
+
+def curved(curvature):
+    x = STRIP.vertices
+    angle = curvature * x[:, 0]
+    return np.stack([np.sin(angle) / curvature, (1 - np.cos(angle)) / curvature, x[:, 2]], axis=1)
+
+
+def curvature(x):
+    """The mean turn of the strip's edges along x over their length."""
+    order = np.lexsort((STRIP.vertices[:, 0], STRIP.vertices[:, 2]))
+    lines = x[order].reshape(4, 21, 3)
+    d = np.diff(lines, axis=1)
+    length = np.linalg.norm(d, axis=2)
+    t = d / length[..., None]
+    turn = np.arccos(np.clip((t[:, 1:] * t[:, :-1]).sum(axis=2), -1, 1))
+    return float(turn.sum() / length[:, 1:].sum())
+
+
+@pytest.mark.parametrize("name", ["sheet", "cloth", "dihedral"])
+def test_a_strip_bent_over_a_radius_and_let_go_keeps_its_crease(name):
+    """(1/r - κ_y)/(1 + H), as closely as the mesh tells a curvature; without `crease` it is flat again."""
+    law = {"crease": 5.0, "hardening": 0.5}
+    for given, wanted in ((law, (14.0 - 5.0) / 1.5), ({}, 0.0)):
+        sim = strip(name, "newton", **given)
+        sim.positions = curved(14.0)
+        for _ in range(60):
+            sim.step()
+        assert curvature(sim.positions) == pytest.approx(wanted, rel=0.03, abs=0.15)
+
+
+@pytest.mark.parametrize(("name", "solver"), SOLVERS)
+def test_below_the_yield_two_yields_move_alike_bit_for_bit(name, solver):
+    """And as cloth without creases does, as closely as rounding and a few sweeps allow."""
+    runs = []
+    for law in ({"crease": 60.0}, {"crease": 1e4, "hardening": 2.0, "creep": 0.1}, {}):
+        sim = strip(name, solver, iterations=60, **law)
+        sim.positions = curved(5.0)
+        for _ in range(10):
+            sim.step()
+        runs.append(sim.positions)
+    assert runs[0].tobytes() == runs[1].tobytes()
+    np.testing.assert_allclose(runs[0], runs[2], atol=2e-4)
+
+
+@pytest.mark.parametrize(("name", "solver"), SOLVERS)
+def test_a_resumed_run_and_two_threads_have_the_same_bits(name, solver, tmp_path):
+    law = {"crease": 3.0, "hardening": 0.2, "creep": 0.02}
+    ends = []
+    for threads in (1, 2):
+        sim = strip(name, solver, threads, **law)
+        sim.positions = curved(14.0)
+        for _ in range(4):
+            sim.step()
+        state = sim.state
+        sim.save(tmp_path / "half.npz")
+        for _ in range(4):
+            sim.step()
+        ends.append((sim.positions.tobytes(), {k: a.tobytes() for k, a in sim.state.memory.items()}))
+    assert ends[0] == ends[1]
+    assert any(key.startswith("creases.") for key in ends[0][1])
+
+    again = strip(name, solver, **law)
+    again.state = state
+    resumed = vv.Simulation.load(tmp_path / "half.npz")
+    for other in (again, resumed):
+        for _ in range(4):
+            other.step()
+        assert other.positions.tobytes() == ends[0][0]
+        assert {k: a.tobytes() for k, a in other.state.memory.items()} == ends[0][1]
+
+
+def test_the_model_stays_and_a_creased_one_can_be_had():
+    """The creases are the simulation's; `creased` gives a model that begins with them."""
+    sim = strip("sheet", "vivace", crease=0.0)
+    before = [group.parameters.copy() for group in sim.model.groups]
+    sim.positions = curved(10.0)
+    made = sim.creased()
+    for group, was in zip(sim.model.groups, before, strict=True):
+        np.testing.assert_array_equal(group.parameters, was)
+    plates = next(group for group in made.groups if group.kind.name == "creased-plate")
+    np.testing.assert_allclose(plates.parameters[:, 0], 10.0, rtol=0.02)
+    np.testing.assert_allclose(plates.parameters[:, 1:3], 0.0, atol=0.05)
+
+
+def test_creases_stay_when_the_model_is_exchanged():
+    sim = strip("sheet", "vivace", crease=0.0)
+    sim.positions = curved(10.0)
+    sim.step()
+    kept = sim.state.memory["creases.0"]
+    sim.replace_model(sim.model.stiffened(2.0))
+    np.testing.assert_array_equal(sim.state.memory["creases.0"], kept)
+    sim.model = strip("sheet", "vivace", crease=0.0).model
+    assert not sim.state.memory["creases.0"][:, :3].any()
+
+
+def test_states_of_other_creases_are_refused():
+    sim = strip("sheet", "vivace", crease=1.0)
+    state = sim.state
+    state.memory["creases.0"] = state.memory["creases.0"][:3]
+    with pytest.raises(vv.InputError, match=r"creases 0 of the state must be finite numbers of shape"):
+        sim.state = state
+
+
+def test_bdf2_is_refused():
+    with pytest.raises(vv.InputError, match=r"bdf2.*creases"):
+        vv.Simulation(vv.Model.of(STRIP, vv.Cloth(crease=1.0)), integrator="bdf2")
+
+
+def test_scene_files_and_parameters_have_creases(tmp_path):
+    """[material] crease, and --set crease=... of the tablecloth."""
+    path = tmp_path / "paper.toml"
+    path.write_text(
+        '[mesh]\ngenerator = "cloth"\nnx = 5\nny = 5\n'
+        '[material]\nkind = "sheet"\ncrease = 30.0\nhardening = 0.1\ncreep = 0.05\n'
+    )
+    plates = vv.load_scene(path).model.groups[1]
+    assert plates.kind.name == "creased-plate"
+    np.testing.assert_array_equal(plates.parameters[:, 7:], np.tile([30.0, 0.1, 0.05], (len(plates), 1)))
+    for name, kind in (("cloth", "creased-hinge"), ("sheet", "creased-plate")):
+        made = vv.load_scene("tablecloth", resolution=5, material=name, crease=20.0).model
+        assert [group.kind.name for group in made.groups][1] == kind
+    assert [group.kind.name for group in vv.load_scene("tablecloth", resolution=5).model.groups][1] == "hinge"
