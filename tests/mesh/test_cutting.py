@@ -133,6 +133,7 @@ def test_a_stroke_over_a_whole_body_parts_it():
         assert pieces(after.mesh) >= 2
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6))
 def test_any_stroke(seed):

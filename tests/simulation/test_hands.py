@@ -40,6 +40,7 @@ def pull(sim, hand) -> np.ndarray:
     return weights @ (sim.targets[rows] - sim.positions[hand.vertices])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOFT)
 def test_a_body_at_rest_hangs_by_its_weight(solver):
     """Σ w (target - q) = m g, whatever the force the hand could pull with; the goal is reached but for that."""

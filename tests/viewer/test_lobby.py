@@ -32,6 +32,7 @@ print(heavy)
 """
 
 
+@pytest.mark.slow
 def test_nothing_big_is_loaded_for_it():
     """Numba, SciPy and the solvers take a second or two."""
     done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, timeout=PATIENCE, check=True)

@@ -25,6 +25,7 @@ def replay(told, frame, resume=False):
     told.settle()
 
 
+@pytest.mark.slow
 def test_a_frame_is_shown_while_the_simulation_waits(told):
     record(told)
     told.settle()

@@ -4,6 +4,8 @@ import asyncio
 import json
 import random
 import struct
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -328,3 +330,23 @@ def test_names_and_uvs_of_a_file_come_through_the_process(tmp_path):
     assert mesh.groups["hem"].tolist() == [0, 1, 2, 3]
     assert mesh.surface.polygons.counts.tolist() == [4]
     assert mesh.surface.uvs.tolist() == [[0, 0], [1, 0], [1, 1], [0, 1]]
+
+
+@pytest.mark.slow
+def test_the_process_loads_no_more_than_meshes_need():
+    """Every upload waits for its imports: those of simulations would take a second more."""
+    code = "import sys, vivace.viewer.mesh_process; print([m for m in sys.modules if m.startswith('vivace.')])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "'vivace.mesh'" in loaded
+    for room in ("scenes", "simulation", "solvers", "model"):
+        assert f"'vivace.{room}'" not in loaded
+
+
+@pytest.mark.slow
+def test_sheets_that_meet_at_an_edge_are_parted(tmp_path):
+    """Three triangles at one edge are no surface; what was sent is taken all the same."""
+    points = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\n"
+    (tmp_path / "a.obj").write_text(points + "f 1 2 3\nf 2 1 4\nf 1 2 5\n")
+    mesh = read_in_process(tmp_path / "a.obj", "fins")
+    assert len(mesh.triangles) == 3
+    assert mesh.n_vertices > 5

@@ -26,7 +26,7 @@ from ..collisions import Plane, Sampled
 from ..energy.hessian import Hessian
 from ..energy.system import System
 from ..errors import InputError, MissingExtraError
-from ..mesh import Mesh, stuffing, topology
+from ..mesh import Mesh, lenient, stuffing, topology
 from ..model.fabrics import fabric
 from ..model.materials import Cloth, Material, Solid
 from ..model.model import Model
@@ -66,12 +66,7 @@ def load_leniently(path: Path, **options: Any) -> Mesh:
 
     `options`: those of `vivace.mesh.load`, which is then called with these alone.
     """
-    if options:
-        return load_mesh(path, **options)
-    try:
-        return meshes.load(path, repair=True)
-    except InputError:
-        return meshes.load(path, repair=True, split=True)
+    return load_mesh(path, **options) if options else lenient.load_leniently(path)
 
 
 def own_scene(body: Mesh, kind: str | None = None, *, file: str = "") -> Scene:

@@ -14,8 +14,8 @@ from typing import Any
 from ..confined import confined, run_confined
 from ..errors import FileError, InputError
 from ..mesh import Mesh
+from ..mesh.lenient import load_leniently  # that of scenes takes a second more to import
 from ..mesh.mesh import as_mesh
-from ..scenes.own import load_leniently
 from ..storage import read_container, unpack, write_container
 from .mesh_content import check_content
 
