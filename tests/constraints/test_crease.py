@@ -119,17 +119,21 @@ def test_the_compiled_flow_is_its_slow_twin(kind):
 
 @pytest.mark.parametrize("kind", ["creased-hinge", "creased-plate"])
 def test_a_crease_has_a_side_and_turns_with_the_sheet(kind):
-    """The energy at the creased shape is that of any turn below 30°, and much more on the other side."""
-    sheet = cloth(11, 5, 0.1, 0.04)
+    """The energy at the creased shape is that of any turn below 30°, and much more on the other side.
+
+    A quadratic surface through a circle is off by (κ e)², with the edge e, so that a plate is not quite at rest there.
+    """
+    sheet, bent, edge = cloth(11, 5, 0.1, 0.04), 10.0, 0.01
+    off = (bent * edge) ** 2 if kind == "creased-plate" else 1e-4
     group = group_of(kind, sheet, crease=0.0)
-    x = curved(sheet.vertices, 10.0)
+    x = curved(sheet.vertices, bent)
     group.step(rows(x), 0.1)
     c, s = np.cos(0.4), np.sin(0.4)
     turned = x @ np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
     mirrored = x * [1, -1, 1]
     flat = energy(group, rows(sheet.vertices)).sum()
-    assert energy(group, rows(x)).sum() < 1e-4 * flat
-    assert energy(group, rows(turned)).sum() < 1e-4 * flat
+    assert energy(group, rows(x)).sum() < off * flat
+    assert energy(group, rows(turned)).sum() < off * flat
     assert energy(group, rows(mirrored)).sum() > 2 * flat
 
 

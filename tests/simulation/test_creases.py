@@ -85,7 +85,7 @@ def test_a_resumed_run_and_two_threads_have_the_same_bits(name, solver, tmp_path
 
     again = strip(name, solver, **law)
     again.state = state
-    resumed = vv.Simulation.load(tmp_path / "half.npz")
+    resumed = vv.load(tmp_path / "half.npz")
     for other in (again, resumed):
         for _ in range(4):
             other.step()

@@ -14,7 +14,8 @@ as exp(-(1 + H) t/τ), so that a step of h seconds has the closed form
     Δγ = f/(1 + H) · (1 - exp(-(1 + H) h/τ)),                     f/(1 + H) for τ = 0.
 
 It is taken after a step, from the positions where that ended: the energy is the same while it is minimised, and is not
-raised by the flow, which goes from κ̄ towards κ, along the normal of the energy below. A strip that is bent to 1/r and let go keeps (1/r - κ_y)/(1 + H).
+raised by the flow, which goes from κ̄ towards κ along the normal of the energy below. A strip that is bent to 1/r and
+let go keeps (1/r - κ_y)/(1 + H).
 
 A hinge measures v = Σ c_k x_k, which is (A₁+A₂) κ n with the normal n on a sheet that does not stretch; a plate
 measures x_uu = κ_uu n, and so on, whose norm is that of the energy. Bending away from a curvature at rest has the energy
