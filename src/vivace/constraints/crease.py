@@ -18,7 +18,8 @@ raised by the flow, which goes from κ̄ towards κ along the normal of the ener
 let go keeps (1/r - κ_y)/(1 + H).
 
 A hinge measures v = Σ c_k x_k, which is (A₁+A₂) κ n with the normal n on a sheet that does not stretch; a plate
-measures x_uu = κ_uu n, and so on, whose norm is that of the energy. Bending away from a curvature at rest has the energy
+measures x_uu = κ_uu n, and so on, whose norm is that of the energy. Bending away from a curvature at rest has the
+energy
 
     w/2 |z - κ̄ n|²,     n the nearest unit vector to z among those within 30° of the normal at the end of the last step.
 
@@ -27,6 +28,8 @@ turn by 30° in a step without feeling it, and has a side.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -106,7 +109,7 @@ def hinge_normals(rest):
 # --- what they store, and their names ---------------------------------------------------------------------------------
 
 
-def check_law(yields: object, hardening: object, time: object) -> None:
+def check_law(yields: Any, hardening: Any, time: Any) -> None:
     """A curvature, a number and a time."""
     named = (("crease, the yield curvature,", yields, "1/m"), ("hardening", hardening, ""), ("creep", time, "s"))
     for name, given, unit in named:

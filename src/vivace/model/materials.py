@@ -54,11 +54,16 @@ class Creasing(Protocol):
     """What creases, or does not."""
 
     @property
-    def crease(self) -> float | None: ...
+    def crease(self) -> float | None:
+        """The yield curvature (1/m)."""
+
     @property
-    def hardening(self) -> float: ...
+    def hardening(self) -> float:
+        """By how much that grows."""
+
     @property
-    def creep(self) -> float: ...
+    def creep(self) -> float:
+        """The time (s) of its flow."""
 
 
 def check_creases(material: Creasing) -> None:

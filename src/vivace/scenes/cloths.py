@@ -38,7 +38,7 @@ def tablecloth(
     It is let go from the horizontal. By default 10K vertices, 20K triangles, 30K springs and 30K hinges at h = 33 ms,
     as in the figure. With `table` it lies loose over a table that it is 1.6 times as wide as, with that `friction`;
     with `itself`, its folds touch. `material`: "cloth", of springs and hinges, or "sheet", of membranes and plates that
-    are as stiff along the edges of the grid. `crease`: the curvature (1/m) beyond which it keeps its folds; None: never.
+    are as stiff along the edges of the grid. `crease`: the curvature (1/m) beyond which it keeps folds; None: never.
     """
     check_name("material", material, ("cloth", "sheet"))
     stuff: Cloth | Sheet = Cloth(density, stretch, bend, crease=crease)
