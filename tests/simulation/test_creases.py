@@ -42,9 +42,10 @@ def curvature(x):
 
 def hinge(crease, hardening, folded):
     """The angle that is left of one hinge that was folded by so much and let go."""
-    leaf = vv.Mesh([[0, 0, 0], [0, 0, 1], [1, 0, 0.5], [-1, 0, 0.5]], [[0, 1, 2], [1, 0, 3]])
+    corners = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0.5], [-1, 0, 0.5]], float)
+    leaf = vv.mesh.Mesh(corners, np.array([[0, 1, 2], [1, 0, 3]], np.int32), np.zeros((0, 4), np.int32))
     law = {} if crease is None else {"crease": crease, "hardening": hardening}
-    model = vv.Model.of(leaf, vv.Cloth(0.2, 1e3, 1e-2, "dihedral", **law), gravity=(0, 0, 0), air=20.0)
+    model = vv.Model.of(leaf, vv.Cloth(0.2, 1e4, 10.0, "dihedral", **law), gravity=(0, 0, 0), air=20.0)
     sim = vv.Simulation(model, solver="newton", budget=Budget(iterations=20), time_step=1 / 60, substeps=1)
     start = leaf.vertices.copy()
     start[2:, :2] = [[np.cos(folded / 2), np.sin(folded / 2)], [-np.cos(folded / 2), np.sin(folded / 2)]]
