@@ -16,7 +16,7 @@ ROOT = PACKAGE.parents[1]
 LAYERS = [
     ("errors", "_version"),
     ("checks",),
-    ("registry", "files", "confined", "blocks", "deprecation", "interrupts"),
+    ("registry", "files", "confined", "blocks", "deprecation", "interrupts", "forking"),
     ("storage",),
     ("backends",),
     ("mesh", "colouring", "constraints"),

@@ -2,8 +2,6 @@ import csv
 
 import pytest
 
-pytest.importorskip("distributed", reason='sweeps need pip install "vivace[sweep]"')
-
 
 @pytest.mark.usefixtures("no_steps")
 @pytest.mark.parametrize(

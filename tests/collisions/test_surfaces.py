@@ -249,6 +249,30 @@ def test_passive_surfaces_meet_others_and_not_each_other(lift):
     assert found.pairs < 0.7 * every.pairs
 
 
+def features(found, some):
+    """What touches, whichever edge comes first."""
+    return sorted(map(tuple, np.sort(found.vertices[some], axis=1).tolist()))
+
+
+@pytest.mark.parametrize("motion", [0.0, 0.5, 5.0])
+def test_passive_surfaces_may_reach_farther(motion):
+    """Three layers, the uppermost passive: with it contacts of the larger margin, between the others of the usual."""
+    x, triangles = pile(3, 10, 1.2 * THICKNESS, 0.1)
+    q, s = rows(x), rows(x + motion * THICKNESS * np.random.default_rng(0).normal(size=x.shape))
+    passive = np.arange(len(x)) >= 2 * len(x) // 3
+    surfaces = Surfaces(x, triangles, THICKNESS, passive=passive)
+    usual = surfaces.find(q, s, 1)
+    surfaces.widen(1.5 * THICKNESS)
+    found = surfaces.find(q, s, 2)
+    wide = Surfaces(x, triangles, THICKNESS, margin=1.5 * THICKNESS).find(q, s, 2)
+    of_passive = [passive[some.vertices].any(axis=1) for some in (usual, found, wide)]
+    mixed = of_passive[2] & ~passive[wide.vertices].all(axis=1)
+    assert features(found, of_passive[1]) == features(wide, mixed)
+    assert features(found, ~of_passive[1]) == features(usual, ~of_passive[0])
+    assert mixed.sum() > of_passive[0].sum() > 0
+    assert (~of_passive[2]).sum() > (~of_passive[1]).sum() > 0
+
+
 def test_common_motion_costs_nothing():
     x, triangles = pile(3, 10, 1.2 * THICKNESS, 0.1)
     surfaces = Surfaces(x, triangles, THICKNESS)

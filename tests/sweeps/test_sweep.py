@@ -10,7 +10,6 @@ from vivace.errors import InputError, MissingExtraError
 from vivace.sweeps import Results, Workers, make_runs, planned, processes, workers
 from vivace.sweeps.task import run_task
 
-pytest.importorskip("distributed", reason='sweeps need pip install "vivace[sweep]"')
 pytest.importorskip("pandas", reason='sweeps need pip install "vivace[sweep]"')
 
 SMALL = {"resolution": 5}
@@ -52,10 +51,9 @@ def test_killed_workers_are_retried_and_finished_runs_never_made_again(tmp_path,
 
     def progress(what, done, total):
         if done in (2, 3) and made and len(killed) < 2:
-            process = made[0]._all[len(killed)]
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-            killed.append(process.pid)
+            pid = made[0].workers[len(killed)].pid
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
 
     with Results(tmp_path, plan) as results:
         make_runs(results, Workers(2), progress=progress)
@@ -69,6 +67,44 @@ def test_killed_workers_are_retried_and_finished_runs_never_made_again(tmp_path,
         monkeypatch.setattr(workers, "LocalProcesses", None)  # nothing is left to be made
         make_runs(results, Workers(2))
         assert results.in_order() == rows
+
+
+@pytest.mark.slow
+def test_a_killed_fork_server_is_started_again(tmp_path, monkeypatch):
+    """Server and a worker are killed after the first run: the other worker goes on, and a new server forks the next."""
+    plan = planned(
+        "tablecloth", {"stretch": "1e2:1e4:log:6"}, settings={"iterations": 3, "frames": 4}, parameters=SMALL
+    )
+    made, killed = [], []
+    monkeypatch.setattr(workers, "LocalProcesses", remembered(workers.LocalProcesses, made))
+
+    def progress(what, done, total):
+        if done == 1 and made and not killed:
+            killed.extend([made[0].server.pid, made[0].workers[0].pid])
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    with Results(tmp_path, plan) as results:
+        make_runs(results, Workers(1), progress=progress)
+        assert [row["error"] for row in results.in_order()] == [None] * 6
+    assert made[0].server.pid != killed[0]
+
+
+def ends_its_process(run):
+    """As a crash in compiled code would."""
+    if run.scene.model.n == 9:
+        os._exit(3)
+    return {"seen": True}
+
+
+@pytest.mark.slow
+def test_a_run_that_ends_its_process_every_time_is_a_row_with_an_error(monkeypatch):
+    """The runs before and after it are made, whichever process had them."""
+    monkeypatch.setattr(processes, "TRIES", 3)
+    table = vv.sweep(own_scene, {"size": [4, 3, 5, 6]}, measure=ends_its_process, workers=1)
+    assert table["error"].notna().tolist() == [False, True, False, False]
+    assert table.loc[1, "error"] == "its process ended all 3 times"
+    assert table["seen"].notna().tolist() == [True, False, True, True]
 
 
 def remembered(cls, made):
@@ -111,7 +147,8 @@ def test_other_places_are_refused_clearly(monkeypatch):
         Workers(slurm={"queue": "long"})
     monkeypatch.setattr(workers, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"vivace\[sweep\]"):
-        Workers()
+        Workers(scheduler="tcp://host:1")
+    assert Workers().scheduler is None  # processes here need nothing
 
 
 @pytest.mark.slow

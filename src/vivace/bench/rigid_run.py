@@ -20,7 +20,7 @@ from .checkpoints import RunCheckpoints
 from .frames import STAGE, FrameLog, Row, rigid_row
 from .run import Progress, settle
 from .statistics import median, percentile
-from .tables import to_pandas
+from .tables import to_pandas, to_xarray
 
 WARM_UP = 3  # steps of a throw-away simulation before anything is timed
 TRACED = ("contacts", "iterations", "colours", "depth", "kinetic_energy", "residual", "late_ms")
@@ -65,6 +65,11 @@ class RigidRun:
     def to_pandas(self) -> Any:
         """All figures as a `pandas.DataFrame`, one line a frame; pip install "vivace[tables]"."""
         return to_pandas(self.rows)
+
+    def to_xarray(self) -> Any:
+        """All figures as an `xarray.Dataset` by frame, with recorded bodies; pip install "vivace[tables]"."""
+        recorded = {"positions": ("body", self.positions[1:]), "orientations": ("body", self.orientations[1:])}
+        return to_xarray(self.rows, recorded, self.settings())
 
     @property
     def finite(self) -> bool:

@@ -22,7 +22,7 @@ from .checkpoints import RunCheckpoints
 from .frames import PHASE, STAGE, FrameLog, Row, soft_row
 from .motion import Stretch, Trajectory, stretch
 from .statistics import median, percentile
-from .tables import to_pandas
+from .tables import to_pandas, to_xarray
 
 WARM_UP = 3  # steps of a throw-away simulation before anything is timed
 LARGEST_FOR_ERROR = 60_000  # vertices above which nobody wants to wait for the converged reference by default
@@ -108,6 +108,14 @@ class Run:
     def to_pandas(self) -> Any:
         """All figures as a `pandas.DataFrame`, one line a frame; pip install "vivace[tables]"."""
         return to_pandas(self.rows)
+
+    def to_xarray(self) -> Any:
+        """All figures as an `xarray.Dataset` by frame, with what was recorded; pip install "vivace[tables]"."""
+        recorded = {
+            "positions": ("vertex", self.positions), "velocities": ("vertex", self.velocities),
+            "body_positions": ("body", self.body_positions), "body_orientations": ("body", self.body_orientations),
+        }  # fmt: skip
+        return to_xarray(self.rows, recorded, self.settings())
 
     def drawn(self) -> Stretch | None:
         """The stretch of the last third of the frames; None without springs."""

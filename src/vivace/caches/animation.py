@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..checks import element_array, real_array, shown
-from ..errors import InputError
+from ..errors import InputError, MissingExtraError
 from ..storage import storable
 
 
@@ -79,6 +80,21 @@ class Animation:
             return before
         share = float(np.clip((time - self.times[k]) / (self.times[k + 1] - self.times[k]), 0.0, 1.0))
         return np.asarray(before + share * (self.positions[k + 1] - before))
+
+    def to_xarray(self) -> Any:
+        """The same as an `xarray.Dataset`, by time (s), vertex and axis, in m; pip install "vivace[tables]"."""
+        try:
+            import xarray
+        except ImportError as error:
+            raise MissingExtraError("a Dataset", "tables") from error
+        parts: dict[str, Any] = {
+            "positions": (("time", "vertex", "axis"), self.positions, {"units": "m"}),
+            "triangles": (("triangle", "corner"), self.triangles),
+        }
+        if self.uvs is not None:
+            parts["uvs"] = (("vertex", "uv"), self.uvs)
+        places = {"time": ("time", self.times, {"units": "s"}), "axis": list("xyz")}
+        return xarray.Dataset(parts, places, {"name": self.name})
 
     def __repr__(self) -> str:
         return f"<Animation {self.name!r}: {len(self)} frames of {self.n_vertices} vertices, {np.ptp(self.times):g} s>"

@@ -22,6 +22,8 @@ GRID = """   <Grid Name={name} GridType="Uniform">
     </Geometry>
 {uvs}   </Grid>
 """
+CACHE_BYTES = 1 << 18
+
 UVS = """    <Attribute Name="st" AttributeType="Vector" Center="Node">
      <DataItem Dimensions="{n} 3" NumberType="Float" Precision="4" Format="HDF">{h5}:/uvs</DataItem>
     </Attribute>
@@ -42,6 +44,7 @@ class Xdmf(CacheFormat):
         import h5py
 
         self._data = h5py.File(self.path.with_suffix(".h5"), "w")
+        _limit_cache(self._data)
         self._data.attrs["vivace"] = about.provenance()
         self._shown = shown = about.parted
         self._count = about.vertices if shown.source is None else len(shown.source)
@@ -99,6 +102,14 @@ class Xdmf(CacheFormat):
         except (OSError, KeyError, ValueError, TypeError, RuntimeError, IndexError) as error:
             raise error if isinstance(error, type(damaged(path, ""))) else damaged(path, str(error)[:100]) from None
         return apply_told(content, said)
+
+
+def _limit_cache(file: Any) -> None:
+    """What HDF5 keeps of the headers of frames: by default up to 32 MB, 1 KB and more for each frame."""
+    limits = file.id.get_mdc_config()
+    limits.set_initial_size, limits.initial_size = True, CACHE_BYTES
+    limits.min_size, limits.max_size = CACHE_BYTES // 2, CACHE_BYTES
+    file.id.set_mdc_config(limits)
 
 
 def _array(path: Path, group: Any, name: str) -> Any:

@@ -12,6 +12,7 @@ from threading import Event, current_thread, main_thread
 
 from .._version import __version__
 from ..errors import VivaceError
+from ..forking import begun_early
 from ..interrupts import Terminated, raise_for
 from . import view
 from .arguments import (
@@ -24,6 +25,9 @@ from .arguments import (
     substeps,
 )
 from .console import err
+
+WORKER = "vivace.sweeps.worker"
+ELSEWHERE = ("--sched", "--sl", "-h", "--h")  # of `sweep`: no process here makes runs
 
 EXAMPLES = """examples:
   vivace list                                              what there is
@@ -240,6 +244,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     signals = ExitStack()
     try:
         signals.enter_context(_termination_heard())
+        if argv[:1] == ["sweep"] and not any(word.startswith(ELSEWHERE) for word in argv):
+            signals.enter_context(begun_early(WORKER))  # which loads the same on another core
         with _interrupts_kept():
             commands = parser("view" if argv[:1] == ["view"] else "")  # which loads all that they need
         arguments = commands.parse_args(argv)

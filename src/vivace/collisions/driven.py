@@ -149,7 +149,7 @@ class Driven:
         second = vertices[:, 2] < self.n  # a corner of the triangle, or an end of the other edge
         use = np.ones(len(found), bool) if counts is None else counts
         led = use & (first != second)
-        led[led] = self._met_first(found, np.flatnonzero(led), surfaces.thickness + surfaces.margin)
+        led[led] = self._met_first(found, np.flatnonzero(led), surfaces.thickness + surfaces.passive_margin)
         walls = self._walls(found, np.flatnonzero(led & first & ~of_edges))
         patches = self._patches(found, surfaces, np.flatnonzero(led & (of_edges | second)))
         patches = patches.ordered(self._needed(walls, patches))

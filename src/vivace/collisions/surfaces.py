@@ -25,6 +25,7 @@ from .contacts import ContactList
 from .kernels.hash_grid import BASE, CHUNKS, Grid, addresses_of, arrange_boxes, scratch_array, sort_sets
 from .kernels.surface_boxes import (
     EVERY,
+    EXTRA,
     REACH,
     SETTINGS,
     THICKNESS,
@@ -94,7 +95,7 @@ class Surfaces:
         if margin is not None and (not is_number(margin) or margin < 0):
             raise InputError(f"the margin must be a length in metres, zero or more, not {shown(margin)}")
         self.thickness = float(thickness)
-        self.margin = 0.5 * self.thickness if margin is None else float(margin)
+        self.margin = self.passive_margin = 0.5 * self.thickness if margin is None else float(margin)
         self.edges = topology.unique_edges(self.triangles)
         self.vertices = np.unique(self.triangles).astype(np.int32)
         self._rest = np.ascontiguousarray(rest)
@@ -117,9 +118,9 @@ class Surfaces:
         self._plans: dict[int, tuple[Plan, ...]] = {}
 
     def widen(self, margin: float) -> None:
-        """Take another margin (m) from the next search on."""
-        self.margin = float(margin)
-        self._settings[REACH] = self.thickness + self.margin
+        """Take another margin (m) between passive vertices and others from the next search on, if it is larger."""
+        self.passive_margin = max(float(margin), self.margin)
+        self._settings[EXTRA] = self.passive_margin - self.margin
 
     def _checked_bodies(self, bodies: Any) -> np.ndarray:
         if bodies is None:
@@ -156,7 +157,7 @@ class Surfaces:
                 )
             )
             made = _arranged(name, n)
-            given = {**moving, **made, name: corners, "order": grid.order, "drift": drift}
+            given = {**moving, **made, name: corners, "order": grid.order, "drift": drift, "passive": self._passive}
             sorting = {"low": grid.low, "high": grid.high, "order": grid.order}
             sorting |= {"to_low": grid.sorted_low, "to_high": grid.sorted_high}
             arranging += [Phase(arrange_boxes, sorting, 0, n), Phase(arrange, arrange.select(given), 0, n)]
@@ -187,7 +188,7 @@ class Surfaces:
             "rest": self._rest,
             "bodies": self._bodies,
         }
-        state |= {"motion": self._motion, "wanted": self._wanted}
+        state |= {"motion": self._motion, "wanted": self._wanted, "passive": self._passive}
         around = {"triangles": self.triangles, "owner": self._owner, "opposite": self._opposite}
         around |= {"pointers": self._pointers, "neighbours": self._neighbours}
         search, touch = [], []

@@ -26,7 +26,7 @@ def packed_function(function: Callable[..., Any]) -> str:
     try:
         import cloudpickle
     except ImportError as error:
-        raise MissingExtraError("a sweep", EXTRA) from error
+        raise MissingExtraError("a function of one's own in a sweep", EXTRA) from error
     module = sys.modules.get(getattr(function, "__module__", "") or "")
     by_value = module is not None and not _importable(module.__name__)
     if by_value:

@@ -1,121 +1,134 @@
-"""Worker processes here, and a scheduler for them; one that ends is started again."""
+"""Worker processes here: forked from one that has loaded everything, and again as soon as one ends."""
 
 from __future__ import annotations
 
-import json
-import logging
 import os
-import subprocess
-import sys
-import tempfile
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
-from typing import IO, Any
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
 
-from ..errors import FileError
+from ..errors import FileError, InputError
+from ..forking import ENDING_S, ForkServer
+from .task import Done, Task, lost
 
-STARTS = 3  # times that a process may fail by itself, one after the other, before nobody tries any longer
+STARTS = 3  # times that each process may end before it is ready, one after the other, before nobody tries any longer
+TRIES = 10  # times that a run is begun whose processes die
+AHEAD = 2  # runs that a process has: the one that it makes, and the next, for which it need not wait
+LOOK_S = 0.2  # between two looks at whether somebody wants it to end
 WORKER = "vivace.sweeps.worker"
-BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass
+class Worker:
+    """A process, and the runs that it has: the first of them is being made.
+
+    Attributes:
+        connection: to it.
+        pid: its number; 0 until it is ready.
+        tasks: in the order in which it makes them.
+    """
+
+    connection: Connection
+    pid: int = 0
+    tasks: deque[Task] = field(default_factory=deque)
 
 
 class LocalProcesses:
-    """A scheduler in this process, and so many processes that work for it.
-
-    They are started first: they load what they need while the scheduler is made ready.
+    """So many processes that make runs. Nothing listens anywhere: each has a pipe to this process.
 
     Args:
         count: processes.
-        threads: that a run of each may use.
+
+    Attributes:
+        workers: that live now.
+        server: that forks them.
     """
 
-    def __init__(self, count: int, threads: int):
-        self._threads, self._failed, self._number = threads, 0, 0
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  as long as this
-        self._all: list[subprocess.Popen[bytes]] = []
-        self._where: dict[str, Any] | None = None
-        try:
-            self._all = [self._started() for _ in range(count)]
-            self.scheduler = self._scheduler()
-            security = self.scheduler.security
-            self._where = {"address": self.scheduler.scheduler_address, "security": _as_text(security)}
-            for process in self._all:
-                self._tell(process)
-        except BaseException:
-            self.close()
-            raise
-
-    def look(self) -> None:
-        """Start again what has ended; FileError if processes cannot be started at all."""
-        for k, process in enumerate(self._all):
-            code = process.poll()
-            if code is None:
-                continue
-            self._failed = self._failed + 1 if code > 0 else 0
-            if self._failed > STARTS * len(self._all):
-                raise FileError(f"worker processes cannot be started: {self._last_words() or f'they end with {code}'}")
-            _closed(process)
-            self._all[k] = self._started()
-            self._tell(self._all[k])
-
-    def worked(self) -> None:
-        """A run was made: processes can be started."""
+    def __init__(self, count: int):
         self._failed = 0
+        try:
+            self.server = ForkServer.of(WORKER)
+        except NotImplementedError as error:
+            raise InputError(f"{error}: let a Dask scheduler's workers make the runs (--scheduler)") from error
+        self.workers = [Worker(self.server.fork()) for _ in range(count)]
+
+    def made(self, tasks: Sequence[Task]) -> Iterator[Done | None]:
+        """What runs give, in whatever order they end; None now and then while there is nothing."""
+        left, tries = deque(tasks), dict.fromkeys((task.key for task in tasks), 0)
+        open_runs = len(left)
+        while open_runs:
+            for worker in self.workers:
+                self._hand_out(worker, left)
+            ready = wait([worker.connection for worker in self.workers], LOOK_S)
+            found: list[Done] = []
+            for k, worker in enumerate(self.workers):
+                if worker.connection not in ready:
+                    continue
+                try:
+                    said = worker.connection.recv()
+                except (EOFError, OSError):
+                    self.workers[k] = self._again(worker)
+                    found += _taken_back(worker, left, tries)
+                    continue
+                self._failed = 0
+                if isinstance(said, Done):
+                    worker.tasks.popleft()
+                    found.append(said)
+                else:
+                    _, worker.pid = said
+            for worker in self.workers:  # before whoever asks writes anything to a disk
+                self._hand_out(worker, left)
+            open_runs -= len(found)
+            yield from found
+            if not found:
+                yield None
 
     def close(self) -> None:
         """End all of them."""
-        for process in self._all:
-            process.kill()
-        for process in self._all:
-            process.wait()
-            _closed(process)
-        with suppress(AttributeError):  # not made yet
-            self.scheduler.close()
-        self._said.close()
+        for worker in self.workers:
+            if worker.pid and not worker.connection.poll():
+                with suppress(OSError):
+                    os.kill(worker.pid, signal.SIGKILL)
+        self.server.close()
+        for worker in self.workers:
+            with suppress(EOFError, OSError):  # the end of what it said is that of the process
+                while worker.connection.poll(ENDING_S):
+                    worker.connection.recv_bytes()
+            worker.connection.close()
 
-    def _scheduler(self) -> Any:
-        import distributed
+    def _hand_out(self, worker: Worker, left: deque[Task]) -> None:
+        """Runs for a process, as many as it may have; fewer where others would wait for them at the end."""
+        ahead = AHEAD if len(left) >= len(self.workers) else 1
+        while worker.pid and left and len(worker.tasks) < ahead:
+            task = left.popleft()
+            worker.tasks.append(task)
+            with suppress(OSError):  # it has ended, and its connection will say so
+                worker.connection.send(task)
 
-        secure = True if find_spec("cryptography") else None
-        return distributed.LocalCluster(
-            n_workers=0, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL,
-            security=secure,
-        )  # fmt: skip
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        share = dict.fromkeys(BLAS, "1")  # threads of ours are an argument of each run
-        paths = [path for path in sys.path if path]
-        environment = {**os.environ, **share, "PYTHONPATH": os.pathsep.join(paths)}
-        return subprocess.Popen(
-            [sys.executable, "-m", WORKER],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=self._said,
-            env=environment,
-        )
-
-    def _tell(self, process: subprocess.Popen[bytes]) -> None:
-        self._number += 1
-        assert process.stdin is not None
-        with suppress(OSError):  # it has ended already
-            process.stdin.write(json.dumps({**(self._where or {}), "name": f"vivace-{self._number}"}).encode() + b"\n")
-            process.stdin.flush()
-
-    def _last_words(self) -> str:
-        self._said.seek(0)
-        lines = [line for line in self._said.read().decode(errors="replace").splitlines() if line.strip()]
-        return lines[-1] if lines else ""
+    def _again(self, worker: Worker) -> Worker:
+        """Another process for one that has ended; FileError if they cannot be started at all."""
+        worker.connection.close()
+        self._failed += not worker.pid
+        code = self.server.ended()
+        if self._failed > STARTS * len(self.workers):
+            words = self.server.last_words() or f"they end with {code}"
+            raise FileError(f"worker processes cannot be started: {words}")
+        if code is not None:
+            self.server.close()
+            self.server = ForkServer(WORKER)
+        return Worker(self.server.fork())
 
 
-def _as_text(security: Any) -> dict[str, str]:
-    """Keys of this sweep alone, which are in nobody's file; empty where there is no library for them."""
-    if security is None or not security.tls_worker_cert:
-        return {}
-    names = ("tls_ca_file", "tls_worker_cert", "tls_worker_key")
-    return {"require_encryption": True, **{name: getattr(security, name) for name in names}}
-
-
-def _closed(process: subprocess.Popen[bytes]) -> None:
-    with suppress(OSError):
-        if process.stdin is not None:
-            process.stdin.close()
+def _taken_back(worker: Worker, left: deque[Task], tries: dict[str, int]) -> list[Done]:
+    """Runs of a process that has ended are the next; not the one that it was making, if that was once too often."""
+    given_up = []
+    if worker.tasks:
+        first = worker.tasks[0]
+        tries[first.key] += 1
+        if tries[first.key] >= TRIES:
+            given_up = [lost(worker.tasks.popleft(), f"its process ended all {TRIES} times")]
+    left.extendleft(reversed(worker.tasks))
+    return given_up

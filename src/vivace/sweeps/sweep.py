@@ -1,8 +1,7 @@
-"""Many runs as a Dask graph: `vivace sweep`, and `vivace.sweep` from Python."""
+"""Many runs, here or on a cluster: `vivace sweep`, and `vivace.sweep` from Python."""
 
 from __future__ import annotations
 
-import queue
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,11 +17,7 @@ from .describing import describe
 from .functions import EXTRA, name_of, packed_function
 from .plan import Plan, plan_of
 from .results import SHEET, TABLE, Results, sheets
-from .task import Done, Task, run_task
 from .workers import Workers, connected
-
-AGAIN = 3  # times that a run is handed in whose processes have died as often as the scheduler allows
-LOOK_S = 0.2  # between two looks at whether somebody wants it to end
 
 Progress = Callable[[str, int, int], None]  # what, done, total
 
@@ -145,50 +140,13 @@ def make_runs(
     if not left:
         return
     _, threads = workers.shared(len(left))
-    with connected(workers, len(left)) as made:
-        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        waiting: dict[str, tuple[Task, int]] = {}
-        held: dict[str, Any] = {}
-
-        def hand_in(task: Task, tries: int) -> None:
-            waiting[task.key] = task, tries
-            name = f"vivace-{task.key}-{tries}"
-            future = made.client.submit(run_task, task, key=name, pure=False, priority=-task.number)
-            future.add_done_callback(ended.put)
-            held[task.key] = future  # which nobody else holds: it would be forgotten
-
-        for task in left:
-            hand_in(replace(task, threads=threads), 1)
-        while waiting:
-            if stop is not None and stop():
-                break
-            made.look()
-            try:
-                future = ended.get(timeout=LOOK_S)
-            except queue.Empty:
-                continue
-            key = future.key.split("-")[1]
-            if key not in waiting:
-                continue
-            done = _result(future, *waiting.pop(key), hand_in)
+    with connected(workers, len(left), results.folder) as crew:
+        for done in crew.made([replace(task, threads=threads) for task in left]):
             if done is not None:
-                del held[key]
-                made.worked()
                 results.add(done)
                 tell("runs", len(results.rows), total)
-
-
-def _result(future: Any, task: Task, tries: int, again: Callable[[Task, int], None]) -> Done | None:
-    """What a run gave; None if it is made again, because its processes died."""
-    if future.status == "finished":
-        found: Done = future.result()
-        return found
-    if tries < AGAIN:
-        again(task, tries + 1)
-        return None
-    error = future.exception() if future.status == "error" else "it was cancelled"
-    told = f"its process ended every time ({type(error).__name__})" if isinstance(error, Exception) else str(error)
-    return Done(task.key, {"run": task.number, **task.varied, "seed": task.seed, "error": told})
+            if stop is not None and stop():
+                break
 
 
 def write_files(results: Results) -> list[Path]:

@@ -92,6 +92,11 @@ def run_task(task: Task) -> Done:
     return Done(task.key, row | {name: value for name, value in figures.items() if name not in row}, picture)
 
 
+def lost(task: Task, why: str) -> Done:
+    """The row of a run that could not be made."""
+    return Done(task.key, {"run": task.number, **task.varied, "seed": task.seed, "error": why})
+
+
 def _figures(task: Task) -> tuple[Row, bytes]:
     for name in task.imports:
         import_module(name)

@@ -1,25 +1,22 @@
-"""Where runs are made: processes here, a Dask scheduler by its address, or jobs of SLURM.
-
-Dask is loaded when a sweep begins, and not before.
-"""
+"""Where runs are made: processes here, a Dask scheduler by its address, or jobs of SLURM."""
 
 from __future__ import annotations
 
-import logging
 import os
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from ..checks import check_count
-from ..errors import FileError, InputError, MissingExtraError
+from ..errors import InputError, MissingExtraError
 from .functions import EXTRA
 from .processes import LocalProcesses
+from .task import Done, Task
 
-STARTING_S = 60  # for a scheduler to answer
+JOBS = "jobs"  # where jobs of SLURM write what they say
 
 
 @dataclass(frozen=True)
@@ -48,8 +45,8 @@ class Workers:
             raise InputError(f"a scheduler is an address, such as tcp://host:8786, not {self.scheduler!r}")
         if self.scheduler is not None and self.count is not None:
             raise InputError("a scheduler that runs already has its own workers: leave their number out")
-        if find_spec("distributed") is None:
-            raise MissingExtraError("a sweep", EXTRA)
+        if self.scheduler is not None and find_spec("distributed") is None:
+            raise MissingExtraError("a sweep on a Dask cluster", EXTRA)
         if self.slurm is not None and find_spec("dask_jobqueue") is None:
             raise MissingExtraError("a sweep by jobs of SLURM", "slurm")
 
@@ -64,73 +61,26 @@ class Workers:
         return count, self.threads or max(1, cores // count)
 
 
-@dataclass(frozen=True)
-class Connected:
-    """A Dask client, and the processes that work for it, where they are ours."""
+class Crew(Protocol):
+    """Who makes runs."""
 
-    client: Any
-    here: LocalProcesses | None
-
-    def look(self) -> None:
-        """Start again what has ended."""
-        if self.here is not None:
-            self.here.look()
-
-    def worked(self) -> None:
-        """A run was made."""
-        if self.here is not None:
-            self.here.worked()
+    def made(self, tasks: Sequence[Task]) -> Iterator[Done | None]:
+        """What runs give, in whatever order they end; None now and then while there is nothing."""
+        ...
 
 
 @contextmanager
-def connected(workers: Workers, runs: int) -> Iterator[Connected]:
-    """A Dask client with workers for so many runs; all that was started for it ends with the block."""
-    import dask
-    import distributed
-
+def connected(workers: Workers, runs: int, folder: Path) -> Iterator[Crew]:
+    """Who makes so many runs; all that was started for it ends with the block. Jobs of SLURM write to the folder."""
     count, threads = workers.shared(runs)
+    if workers.scheduler is None and workers.slurm is None:
+        with closing(LocalProcesses(count)) as here:
+            yield here
+        return
+    from .cluster import Cluster, Jobs
+
     with ExitStack() as stack:
-        stack.enter_context(_quiet())
-        stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": f"{STARTING_S}s"}))
-        cluster: Any
-        here: LocalProcesses | None = None
-        if workers.scheduler is not None:
-            cluster = workers.scheduler
-        elif workers.slurm is not None:
-            cluster = stack.enter_context(_slurm(workers.slurm, threads))
-            cluster.scale(jobs=count)
-        else:
-            here = stack.enter_context(closing(LocalProcesses(count, threads)))
-            cluster = here.scheduler
-        try:
-            client = distributed.Client(cluster, set_as_default=False, timeout=f"{STARTING_S}s")
-        except (OSError, ValueError, ImportError, TimeoutError) as error:
-            raise FileError(f"there is no Dask scheduler at {workers.scheduler}: {error}") from error
-        yield Connected(stack.enter_context(client), here)
-
-
-def _slurm(options: Mapping[str, Any], threads: int) -> Any:
-    """Jobs of one process and one run at a time, with so many cores."""
-    import dask_jobqueue
-
-    given = {"cores": 1, "processes": 1, "job_cpu": threads, "memory": "4GB", **options}
-    try:
-        return dask_jobqueue.SLURMCluster(**given)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"SLURM's options are those of dask_jobqueue.SLURMCluster: {error}") from error
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Workers that were killed are started again: that is no news."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.nanny", "distributed.scheduler")]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module="distributed")
-            yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
+        place: Any = workers.scheduler
+        if workers.slurm is not None:
+            place = stack.enter_context(closing(Jobs(workers.slurm, count, threads, folder / JOBS)))
+        yield stack.enter_context(closing(Cluster(place)))

@@ -36,7 +36,7 @@ class Features:
         self.corners = np.array([rng.choice(n, width, replace=False) for _ in range(count)], np.int32)
         self.settings[REACH], self.settings[THICKNESS] = 0.15, 0.1
         edges, s = self.corners[:, [0, -1]], to_rows(s)
-        passive = np.zeros(n, np.int32)
+        self.passive = passive = np.zeros(n, np.int32)
         assert survey(self.q, s, np.arange(n, dtype=np.int32), edges, passive, self.settings)
         moving = {"q": self.q, "shifted": self.shifted, "settings": self.settings}
         Plan([follow.over(0, n, s=s, motion=np.zeros(n, np.float32), **moving)], 1).run()
@@ -115,6 +115,7 @@ def test_drifts_in_the_order_of_the_grid(width):
     order[:] = np.random.default_rng(0).permutation(count)
     corners, drifts = np.zeros((count, width), np.int32), np.full((count, 4), np.nan, np.float32)
     given = {"order": order, "drift": features.drift, "drifts": drifts}
+    given |= {"passive": features.passive, "settings": features.settings}
     start, vector = np.zeros((2, count, 4), np.float32)
     phase = {
         1: lambda: arrange_vertices.over(0, count, used=features.corners, vertices=corners, **given),
@@ -126,7 +127,6 @@ def test_drifts_in_the_order_of_the_grid(width):
             **given,
             triangles=features.corners,
             q=features.q,
-            settings=features.settings,
             corners=corners,
             planes=np.zeros((5 * count, 4), np.float32),
         ),

@@ -125,6 +125,7 @@ class Sheets:
             pointers=pointers,
             neighbours=neighbours,
             wanted=self.wanted,
+            passive=np.zeros(self.n, np.int32),
             chunks=CHUNKS,
         )
         Plan([phase], threads).run()

@@ -5,7 +5,7 @@ of a heap at rest.
 
 Some vertices may be passive: features of them do not meet each other. Their boxes have a fourth side that lies the
 wrong way round, from 1 to -1 where that of others lies from -1 to 1: it overlaps theirs, and none of its like. What is
-far from all others has one that overlaps nothing.
+far from all others has one that overlaps nothing. Passive features may reach farther than others reach each other.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from __future__ import annotations
 import numpy as np
 
 from ...backends.cpu.arguments import count, doubles, floats, ints, phase_kernel, rows
-from ...backends.cpu.compiling import compiled
+from ...backends.cpu.compiling import compiled, spliced
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, max4, min4, splat4, store4
 from .hash_grid import level_of
 from .proximity import cross
 
 # Settings of a step, in float64.
 MOTION, INFLATE, REACH, THICKNESS, SMALLEST, ROUNDING, TYPICAL_SIZE, EVERY = 0, 3, 4, 5, 6, 7, 8, 9
-LOWEST, HIGHEST, SETTINGS = 10, 13, 16  # corners of the box around all that is not passive
+LOWEST, HIGHEST = 10, 13  # corners of the box around all that is not passive
+EXTRA, SETTINGS = 16, 17  # how much farther than REACH passive features reach
 FAR = np.float32(2)  # the fourth side of a box that overlaps nothing begins beyond
 ROUNDED = np.float32(1e-5)  # of a displacement: what float32 may have lost of it
 THIN = 1e-2  # twice the area over the longest side squared, below which float32 has no normal for a triangle
@@ -88,7 +89,9 @@ def bound(
     inflate = np.float32(settings[INFLATE])
     base = settings[TYPICAL_SIZE]
     out = make4(inflate, inflate, inflate, np.float32(1))
-    wrong = make4(np.float32(0), np.float32(0), np.float32(0), np.float32(2))
+    extra = np.float32(1.001 * settings[EXTRA])
+    wrong = make4(-extra, -extra, -extra, np.float32(2))
+    nowhere = make4(np.float32(0), np.float32(0), np.float32(0), np.float32(2))
     for i in range(begin, end):
         x, y = load4(q, at(corners, width * i)), load4(shifted, at(corners, width * i))
         upper, lower = max4(x, y), min4(x, y)
@@ -110,7 +113,7 @@ def bound(
             apart |= (lane4(upper, 1) < settings[LOWEST + 1]) | (lane4(lower, 1) > settings[HIGHEST + 1])
             apart |= (lane4(upper, 2) < settings[LOWEST + 2]) | (lane4(lower, 2) > settings[HIGHEST + 2])
             if apart:
-                lower = lower + wrong
+                lower = lower + nowhere
         store4(low, i, lower)
         store4(high, i, upper)
         store4(drift, i, make4(lane4(mean, 0), lane4(mean, 1), lane4(mean, 2), spread))
@@ -121,35 +124,52 @@ def bound(
 # --- features in the order of the grid --------------------------------------------------------------------------------
 
 
+@spliced
+def _fourth(value):
+    return make4(np.float32(0), np.float32(0), np.float32(0), value)
+
+
+@spliced
+def _farther(passive, v, settings):
+    """How much farther than others a feature with the vertex v reaches."""
+    return np.float32(1.001 * settings[EXTRA]) if at(passive, v) != 0 else np.float32(0)
+
+
 @phase_kernel(items="vertices")
-def arrange_vertices(begin, end, iteration, order: ints, used: ints, drift: rows, vertices: ints, drifts: rows):
+def arrange_vertices(
+    begin, end, iteration, order: ints, used: ints, drift: rows, passive: ints, settings: doubles, vertices: ints,
+    drifts: rows,
+):  # fmt: skip
     """Numbers and drifts of the vertices in sorted order."""
     for i in range(begin, end):
-        vertices[i] = at(used, at(order, i))
-        store4(drifts, i, load4(drift, at(order, i)))
+        v = at(used, at(order, i))
+        vertices[i] = v
+        store4(drifts, i, load4(drift, at(order, i)) + _fourth(_farther(passive, v, settings)))
 
 
 @phase_kernel(items="start")
 def arrange_edges(
-    begin, end, iteration, order: ints, edges: ints, drift: rows, q: rows, ends: ints, start: rows, vector: rows,
-    drifts: rows,
+    begin, end, iteration, order: ints, edges: ints, drift: rows, q: rows, passive: ints, settings: doubles, ends: ints,
+    start: rows, vector: rows, drifts: rows,
 ):  # fmt: skip
-    """Ends of the edges in sorted order; rows of start, of vector and square length, and drifts."""
+    """Ends of the edges in sorted order; rows of start and of how much farther it reaches, of vector and square length,
+    and drifts.
+    """
     for i in range(begin, end):
         o = at(order, i)
         a, b = at(edges, 2 * o), at(edges, 2 * o + 1)
         ends[2 * i], ends[2 * i + 1] = a, b
         x = load4(q, a)
         u = load4(q, b) - x
-        store4(start, i, make4(lane4(x, 0), lane4(x, 1), lane4(x, 2), np.float32(0)))
+        store4(start, i, make4(lane4(x, 0), lane4(x, 1), lane4(x, 2), _farther(passive, a, settings)))
         store4(drifts, i, load4(drift, o))
         store4(vector, i, make4(lane4(u, 0), lane4(u, 1), lane4(u, 2), dot4(u, u)))
 
 
 @phase_kernel(items="drifts")
 def arrange_triangles(
-    begin, end, iteration, order: ints, triangles: ints, drift: rows, q: rows, settings: doubles, corners: ints,
-    planes: rows, drifts: rows,
+    begin, end, iteration, order: ints, triangles: ints, drift: rows, q: rows, passive: ints, settings: doubles,
+    corners: ints, planes: rows, drifts: rows,
 ):  # fmt: skip
     """Corners, motion, and four planes of the triangles in sorted order: their own, and outwards through the sides.
 
@@ -171,8 +191,8 @@ def arrange_triangles(
         nx, ny, nz = cross(ux, uy, uz, vx, vy, vz)
         norm = np.sqrt(nx * nx + ny * ny + nz * nz)
         store4(planes, 5 * i, a)
-        room = np.float32(1e-4) * np.sqrt(longest) + rounding
-        store4(drifts, i, load4(drift, o) + make4(np.float32(0), np.float32(0), np.float32(0), room))
+        room = np.float32(1e-4) * np.sqrt(longest) + rounding + _farther(passive, ia, settings)
+        store4(drifts, i, load4(drift, o) + _fourth(room))
         if norm <= np.float32(THIN) * longest:
             for k in range(1, 5):
                 store4(planes, 5 * i + k, zero)

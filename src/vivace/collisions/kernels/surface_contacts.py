@@ -37,7 +37,7 @@ from .proximity import (
     measure,
     normal_of,
 )
-from .surface_boxes import EVERY, REACH, SMALLEST, THICKNESS
+from .surface_boxes import EVERY, EXTRA, REACH, SMALLEST, THICKNESS
 
 REST_SHARE = 0.9  # neighbours at rest keep this share of their rest distance, if that is less than the thickness
 DOWNHILL = 0.01  # cosine beyond which the next triangle is nearer, and not only by rounding
@@ -123,6 +123,11 @@ def _slow(motion, o, a, b, c):
 
 
 @spliced
+def _reach(settings, passive, a, b):
+    return settings[REACH] + (settings[EXTRA] if at(passive, a) != at(passive, b) else 0.0)
+
+
+@spliced
 def _write(vertices, coefficients, planes, ids, w, o, a, b, c, k, n, gap, own):
     vertices[4 * w], vertices[4 * w + 1], vertices[4 * w + 2], vertices[4 * w + 3] = o, a, b, c
     store4(coefficients, w, make4(np.float32(k[0]), np.float32(k[1]), np.float32(k[2]), np.float32(k[3])))
@@ -134,10 +139,10 @@ def _write(vertices, coefficients, planes, ids, w, o, a, b, c, k, n, gap, own):
 def touch_triangles(
     begin, end, iteration, pairs: ints, counts: longs, triangles: ints, q: rows, s: rows, settings: doubles,
     rest: doubles, bodies: ints, vertices: ints, coefficients: rows, planes: rows, ids: longs, motion: floats,
-    owner: ints, opposite: ints, pointers: ints, neighbours: ints, wanted: ints,
+    owner: ints, opposite: ints, pointers: ints, neighbours: ints, wanted: ints, passive: ints,
 ):  # fmt: skip
     """Chunk by chunk, contacts of the vertex-triangle pairs."""
-    thickness, reach, smallest = settings[THICKNESS], settings[REACH], settings[SMALLEST]
+    thickness, smallest = settings[THICKNESS], settings[SMALLEST]
     for chunk in range(begin, end):
         capacity = pairs.shape[0] // (counts.shape[0] // 4)
         first = chunk * capacity
@@ -147,6 +152,7 @@ def touch_triangles(
             a, b, c = at(triangles, 3 * triangle), at(triangles, 3 * triangle + 1), at(triangles, 3 * triangle + 2)
             if at(wanted, v) + at(wanted, a) + at(wanted, b) + at(wanted, c) == 0:
                 continue
+            reach = _reach(settings, passive, v, a)
             x = _relative(q, v, a, b, c)
             coefficient, z, region = measure(False, x)
             found, time, d = classify(length(z), _slow(motion, v, a, b, c), thickness, reach), 0.0, x
@@ -177,9 +183,10 @@ def touch_triangles(
 def touch_edges(
     begin, end, iteration, pairs: ints, counts: longs, edges: ints, q: rows, s: rows, settings: doubles, rest: doubles,
     bodies: ints, vertices: ints, coefficients: rows, planes: rows, ids: longs, motion: floats, wanted: ints,
+    passive: ints,
 ):  # fmt: skip
     """Chunk by chunk, contacts of the edge-edge pairs."""
-    thickness, reach, smallest = settings[THICKNESS], settings[REACH], settings[SMALLEST]
+    thickness, smallest = settings[THICKNESS], settings[SMALLEST]
     for chunk in range(begin, end):
         capacity = pairs.shape[0] // (counts.shape[0] // 4)
         first = chunk * capacity
@@ -189,6 +196,7 @@ def touch_edges(
             a, b, c, d = at(edges, 2 * e), at(edges, 2 * e + 1), at(edges, 2 * f), at(edges, 2 * f + 1)
             if at(wanted, a) + at(wanted, b) + at(wanted, c) + at(wanted, d) == 0:
                 continue
+            reach = _reach(settings, passive, a, c)
             x = _relative(q, a, b, c, d)
             coefficient, z, region = measure(True, x)
             found, time, move = classify(length(z), _slow(motion, a, b, c, d), thickness, reach), 0.0, x

@@ -84,14 +84,16 @@ def _near_balls(i, start, vector, drifts, reach, rounding, scratch, held):
     """
     half = np.float32(0.5)
     mine, drift = row_at(vector, i), row_at(drifts, i)
-    middle = row_at(start, i) + half * mine
-    size = half * np.float32(np.sqrt(lane4(mine, 3))) + lane4(drift, 3) + reach + rounding
+    from_mine = row_at(start, i)
+    middle = from_mine + half * mine
+    size = half * np.float32(np.sqrt(lane4(mine, 3))) + lane4(drift, 3) + lane4(from_mine, 3) + reach + rounding
     kept = 0
     for e in range(held):
         j = int_at(scratch, e)
         other, along = row_at(vector, np.int64(j)), row_at(drifts, np.int64(j))
-        apart = row_at(start, np.int64(j)) + half * other - middle
-        limit = size + half * np.float32(np.sqrt(lane4(other, 3))) + lane4(along, 3)
+        begins = row_at(start, np.int64(j))
+        apart = begins + half * other - middle
+        limit = size + half * np.float32(np.sqrt(lane4(other, 3))) + lane4(along, 3) + lane4(begins, 3)
         limit += np.float32(np.sqrt(_square(along - drift)))
         put_int(scratch, kept, j)
         kept += np.int64(_square(apart) <= np.float32(1.001) * limit * limit)
@@ -116,15 +118,14 @@ def _visit_edges(state, i, scratch, held, w):
     moving = splat4(lane4(drift, 3) + rounding)
     a, b, number = int_at(ends, 2 * i), int_at(ends, 2 * i + 1), int_at(order, i)
     zero, one, tiny = splat4(np.float32(0)), splat4(np.float32(1)), splat4(np.float32(1e-37))
-    inner = max4(splat4(reach) - np.float32(2) * splat4(rounding), zero)
-    inner = inner * inner
+    own_reach = splat4(reach + lane4(from_mine, 3))
     for e in range(held, held + 3):
         put_int(scratch, e, i)  # the last four may be fewer; a pair with itself shares its ends
     for e in range(0, held, 4):
         j0, j1 = np.int64(int_at(scratch, e)), np.int64(int_at(scratch, e + 1))
         j2, j3 = np.int64(int_at(scratch, e + 2)), np.int64(int_at(scratch, e + 3))
         vx, vy, vz, vv = transpose4(row_at(vector, j0), row_at(vector, j1), row_at(vector, j2), row_at(vector, j3))
-        wx, wy, wz, _ = transpose4(row_at(start, j0), row_at(start, j1), row_at(start, j2), row_at(start, j3))
+        wx, wy, wz, farther = transpose4(row_at(start, j0), row_at(start, j1), row_at(start, j2), row_at(start, j3))
         wx, wy, wz = wx - sx, wy - sy, wz - sz
         ax, ay, az, slow = transpose4(row_at(drifts, j0), row_at(drifts, j1), row_at(drifts, j2), row_at(drifts, j3))
         ax, ay, az = ax - mx, ay - my, az - mz
@@ -132,7 +133,10 @@ def _visit_edges(state, i, scratch, held, w):
         uv, uw = ux * vx + uy * vy + uz * vz, ux * wx + uy * wy + uz * wz
         vw, ww = vx * wx + vy * wy + vz * wz, wx * wx + wy * wy + wz * wz
         sine = max4(uu * vv - uv * uv, zero)
-        limit, close = slow + reach, slow + touch
+        within = own_reach + farther
+        limit, close = slow + within, slow + touch
+        inner = max4(within - np.float32(2) * splat4(rounding), zero)
+        inner = inner * inner
         parallel = at_most4(sine, np.float32(0.95 * PARALLEL) * uu * vv)
         along, across = uw * vv - uv * vw, uv * uw - uu * vw
         # May they touch, and are they on the way there closest inside? Then the narrow phase must see them.
