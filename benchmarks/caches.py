@@ -31,6 +31,7 @@ SIDE, H, NAME = 100, 1 / 30, "a sheet"
 PATHS = {".obj": "o/####.obj", ".ply": "p/####.ply"}
 LARGE = {".obj": 1500, ".usda": 3000, ".ply": 9000}  # frames of formats that take more than 100 KB a frame
 FILMS = {".mp4": 900}
+MESHES = (".obj", ".ply", ".glb", ".stl")
 SAMPLES = 20
 
 
@@ -262,7 +263,7 @@ def main() -> None:
             elif what == "memory":
                 memory(formats, arguments.film, folder)
             elif what == "hostile":
-                hostile(formats, arguments.count, arguments.seed, folder)
+                hostile(formats, () if arguments.formats else MESHES, arguments.count, arguments.seed, folder)
             elif what == "child":
                 child(formats[0], arguments.film, folder)
             else:

@@ -8,7 +8,7 @@ import re
 import resource
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -81,12 +81,79 @@ def traps(suffix: str, data: bytes, canary: Path) -> list[bytes]:
     if suffix == ".usda":
         other = b'#usda 1.0\ndef Mesh "a" (\n    prepend references = @/etc/passwd@\n)\n{\n}\n'
         return [other, other.replace(b"references", b"payload"), b"#usda 1.0\n(\n    subLayers = [@/etc/passwd@]\n)\n"]
+    if suffix == ".usdc":
+        return list(referring_layers(canary.parent))
+    if suffix == ".xdmf":
+        return list(referring_arrays(data, canary.parent))
     if suffix == ".obj":
         return [data + b"mtllib /etc/passwd\ncall /etc/passwd\n", data + b"f " + b"1 " * 100_000 + b"\n"]
     return []
 
 
-def hostile(formats: list[str], count: int, seed: int, folder: Path) -> None:
+def referring_layers(folder: Path) -> Iterator[bytes]:
+    """Binary USD that has another file as a reference, a payload, a layer below, and as clips of values."""
+    from pxr import Sdf
+
+    for word in ("references", "payload", "subLayers", "clips"):
+        layer, path = Sdf.Layer.CreateAnonymous(".usdc"), folder / "trap.usdc"
+        prim = Sdf.CreatePrimInLayer(layer, "/a")
+        prim.specifier, prim.typeName = Sdf.SpecifierDef, "Mesh"
+        if word == "references":
+            prim.referenceList.Prepend(Sdf.Reference("/etc/passwd"))
+        elif word == "payload":
+            prim.payloadList.Prepend(Sdf.Payload("/etc/passwd"))
+        elif word == "subLayers":
+            layer.subLayerPaths.append("/etc/passwd")
+        else:
+            prim.SetInfo("clips", {"default": {"manifestAssetPath": Sdf.AssetPath("/etc/passwd")}})
+        layer.Export(str(path))
+        yield path.read_bytes()
+        path.unlink()
+
+
+def referring_arrays(data: bytes, folder: Path) -> Iterator[bytes]:
+    """HDF5 whose positions are in another file, by links and storage, or larger than any memory, or packed well."""
+    import h5py
+
+    def link(file: Any) -> None:
+        file["positions/000001"] = h5py.ExternalLink("/etc/passwd", "/a")
+
+    def own_link(file: Any) -> None:
+        file["positions/000001"] = h5py.SoftLink("/positions")
+
+    def stored(file: Any) -> None:
+        file.create_dataset("positions/000001", (144, 3), "f4", external=[("/etc/passwd", 0, 12 * 144)])
+
+    def virtual(file: Any) -> None:
+        layout = h5py.VirtualLayout((144, 3), "f4")
+        layout[:] = h5py.VirtualSource("/etc/passwd", "a", (144, 3))
+        file.create_virtual_dataset("positions/000001", layout)
+
+    def vast(file: Any) -> None:
+        for name in list(file["positions"]):
+            del file["positions"][name]
+        file.create_dataset("positions/000000", (10**12, 3), "f4", chunks=(1000, 3)).attrs["time"] = 0.0
+
+    def packed(file: Any) -> None:
+        del file["triangles"]
+        file.create_dataset("triangles", (10**8, 3), "i4", chunks=(10**6, 3), compression="gzip", fillvalue=1)
+
+    def texts(file: Any) -> None:
+        del file["positions/000001"]
+        file["positions"].create_dataset("000001", data=["a"] * 3, dtype=h5py.string_dtype())
+
+    for spoil in (link, own_link, stored, virtual, vast, packed, texts):
+        path = folder / "trap.h5"
+        path.write_bytes(data)
+        with h5py.File(path, "a") as file:
+            if spoil in (link, own_link, stored, virtual):
+                del file["positions/000001"]
+            spoil(file)
+        yield path.read_bytes()
+        path.unlink()
+
+
+def hostile(formats: list[str], meshes: tuple[str, ...], count: int, seed: int, folder: Path) -> None:
     """A row for each kind of file: caches, and meshes."""
     print(f"\n{count} damaged files of each kind\n")
     print("| file | refused | read | other errors | run or opened | most MB more | longest s |")
@@ -108,7 +175,7 @@ def hostile(formats: list[str], count: int, seed: int, folder: Path) -> None:
             seed,
         )
         shutil.rmtree(folder / "h")
-    for suffix in (".obj", ".ply", ".glb", ".stl"):
+    for suffix in meshes:
         (folder / "h").mkdir()
         target = folder / "h" / f"a{suffix}"
         vv.mesh.save(mesh, target)

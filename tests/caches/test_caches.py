@@ -272,6 +272,23 @@ def test_memory_does_not_grow_with_frames(tmp_path, name):
     assert kept[1] - kept[0] < 2 * given.positions[0].nbytes
 
 
+@pytest.mark.slow
+def test_usd_is_saved_again_and_again(tmp_path, monkeypatch):
+    """After each save the file is opened anew; what was there before it, and faces, UVs and names, stay."""
+    kind_of("a.usdc")
+    from vivace.caches import usd
+
+    given = wave(frames=7)
+    for most in (1, 2, 512):
+        monkeypatch.setattr(usd, "MOST_FRAMES", most)
+        found = caches.read(vv.export(given, tmp_path / f"{most}.usdc"))
+        assert np.array_equal(found.positions, given.positions)
+        assert np.array_equal(found.triangles, given.triangles)
+        assert np.array_equal(found.uvs, given.uvs)
+        assert np.allclose(found.times, given.times, atol=1e-9)
+        assert found.name == given.name
+
+
 def given_surface(given):
     return SimpleNamespace(triangles=given.triangles, at=lambda q: q, uvs=given.uvs)
 

@@ -1,6 +1,8 @@
 """Files that were made to do harm, and meshes with bytes changed: an error of ours, or finite numbers."""
 
+import contextlib
 import io
+import subprocess
 import sys
 from pathlib import Path
 from random import Random
@@ -12,7 +14,7 @@ import vivace as vv
 from vivace import caches
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from caches_hostile import Touch, mutated
+from caches_hostile import Touch, mutated, traps
 
 
 def test_nothing_of_an_npz_is_unpickled(tmp_path):
@@ -67,3 +69,67 @@ def test_a_ply_that_promises_too_much(tmp_path):
     (tmp_path / "a.ply").write_bytes(head.replace("vertex 4000000000", "vertex 3").encode() + b"\xff" * 200)
     with pytest.raises(vv.FileError, match="promises"):
         vv.mesh.load(tmp_path / "a.ply")
+
+
+READING = """
+import os, sys
+from pathlib import Path
+from vivace.caches import process, CACHES
+import {library}
+path, whole = Path(sys.argv[1]), Path(sys.argv[2])
+for number in range({count}):
+    whole.write_bytes((path.parent / f"{{number}}.mutated").read_bytes())
+    if (child := os.fork()) == 0:
+        os.dup2(os.open(path.parent / f"{{number}}.said", os.O_WRONLY | os.O_CREAT), 2)
+        os._exit(process.main(str(path), str(path.parent / f"{{number}}.npz")))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("suffix", "library"), [(".usdc", "pxr.UsdGeom"), (".abc", "alembic3d"), (".xdmf", "h5py")])
+def test_mutated_caches_that_other_libraries_read(tmp_path, suffix, library):
+    """What `caches.read` starts for such a file, forked from one that has loaded the library: 500 take minutes.
+
+    It ends with arrays that are finite, with a sentence, or by a signal, which the caller makes a sentence of.
+    """
+    pytest.importorskip(library)
+    path, random, count = tmp_path / f"a{suffix}", Random(5), 8 if suffix == ".usdc" else 12
+    cloth = vv.mesh.cloth(6, 6)
+    vv.export([cloth.vertices, cloth.vertices + 1], path, surface=cloth, time_step=1)
+    where = path.with_suffix(".h5") if suffix == ".xdmf" else path
+    whole = where.read_bytes()
+    cases = traps(suffix, whole, tmp_path / "canary")
+    cases += [mutated(whole, random) for _ in range(count - len(cases))]
+    for number, data in enumerate(cases):
+        (tmp_path / f"{number}.mutated").write_bytes(data)
+    command = [sys.executable, "-c", READING.format(library=library, count=count), str(path), str(where)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    codes = [int(code) for code in done.stdout.split()]
+    assert len(codes) == count
+    for number, code in enumerate(codes):
+        if code == 0:
+            with contextlib.suppress(vv.FileError):  # the caller looks at the arrays as at those of any file
+                assert np.isfinite(caches.read(tmp_path / f"{number}.npz").positions).all()
+        elif code > 0:
+            assert code == 1
+            assert "refused: cannot read" in (tmp_path / f"{number}.said").read_text().splitlines()[-1]
+    assert sum(code == 1 for code in codes) > count // 3
+
+
+def test_links_of_hdf5_are_not_followed(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    from vivace.caches.xdmf import Xdmf
+
+    cloth = vv.mesh.cloth(3, 3)
+    path = vv.export([cloth.vertices] * 2, tmp_path / "a.xdmf", surface=cloth, time_step=1)
+    (tmp_path / "other.h5").write_bytes((tmp_path / "a.h5").read_bytes())
+    for link in (
+        h5py.ExternalLink(str(tmp_path / "other.h5"), "/positions/000001"),
+        h5py.SoftLink("/positions/000000"),
+    ):
+        with h5py.File(tmp_path / "a.h5", "a") as file:
+            del file["positions/000001"]
+            file["positions/000001"] = link
+        with pytest.raises(vv.FileError, match="link to elsewhere"):
+            Xdmf.content(path)

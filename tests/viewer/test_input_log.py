@@ -2,9 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
-from viewer.conftest import SMALL, Told, running
+from viewer.conftest import SMALL, Told, running, until
 from vivace.errors import FileError, InputError
 from vivace.solvers import Budget
 from vivace.viewer import Target
@@ -164,3 +165,72 @@ def test_messages_that_make_no_sense_are_passed_over(log):
     path = log(lambda lines: lines[1].update(vertex=10**6))
     again = replayed(path)
     assert again.sims[0].frames == 12
+
+
+TABLE = Target("tablecloth", {"resolution": 16})
+
+
+def stroke(told):
+    """Cut through the middle, seen from above."""
+    middle = told.session.sims[0].positions.mean(axis=0)
+    line = [(middle + np.array([x, 0.0, 0.013])).tolist() for x in (-2.0, 2.0)]
+    return m.Cut((middle + np.array([0.0, 3.0, 0.0])).tolist(), line, told.session.running_scene.backdrop.number)
+
+
+@pytest.mark.slow
+def test_cuts_are_replayed_to_the_bit(tmp_path):
+    """A stroke, a hand at what it cut off, the cut taken back and made again."""
+    path = tmp_path / "log.jsonl"
+    with running(SMALL) as told:
+        told.frames(4)
+        told.tell(stroke(told))
+        told.frames(3)
+        assert told.session.sims[0].model.n > 144
+        pull(told, 150, (0.1, 0.2, 0.1))
+        told.tell(m.History("undo"))
+        told.frames(2)
+        assert told.session.sims[0].model.n == 144
+        told.tell(m.History("redo"))
+        told.frames(3)
+        expected = saved(told, path)
+    again = replayed(path)
+    assert len([text for text in again.notes if "the film ends with frame" in text]) == 1
+    assert again.sims[0].model.n > 144
+    assert bits(again) == expected
+
+
+@pytest.mark.slow
+def test_bodies_that_were_thrown_in_and_things_that_were_moved_are_replayed_to_the_bit(tmp_path):
+    """A ball that is caught and thrown, a box, the table that is taken along, and a cut with all of them there."""
+    path = tmp_path / "log.jsonl"
+    with running(TABLE) as told:
+        told.frames(3)
+        for shape in ("ball", "box"):
+            told.tell(m.AddBody(shape))
+            count = 1 + (shape == "box")
+            until(lambda: getattr(told.session.running_scene, "added", 0) == count, "a body")  # noqa: B023
+            told.frames(4)
+        running_scene = told.session.running_scene
+        pull(told, running_scene.mesh.first, (0.1, 1.2, 0.1))
+        number = running_scene.backdrop.number
+        told.tell(m.Grab(1, 0, [0.0, 0.4, 0.0], number, told.order(), thing=0))
+        for k in range(1, 5):
+            told.frames(1)
+            told.tell(m.Drag(1, [0.05 * k, 0.4, 0.02 * k], told.order()))
+        told.frames(2)
+        told.tell(m.Release(1, told.order()))
+        told.frames(2)
+        told.tell(stroke(told))
+        told.frames(3)
+        expected, poses = saved(told, path), told.session.ask(lambda: body_bits(told.session)).result(60)
+        assert not [text for text in told.notices() if "cannot" in text]
+    again = replayed(path)
+    assert len(again.sims[0].bodies) >= 2
+    assert bits(again) == expected
+    assert body_bits(again) == poses
+
+
+def body_bits(session):
+    """Where the rigid bodies of the first simulation are, and how they are turned."""
+    bodies = session.sims[0].bodies
+    return bodies.positions.tobytes(), bodies.orientations.tobytes(), bodies.velocities.tobytes()

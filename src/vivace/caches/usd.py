@@ -1,6 +1,7 @@
 """Animated USD (.usd, .usdc) by usd-core: points as time samples, UVs as the primvar `st`, metres and axes said.
 
-The binary format can be saved again and again, and each time only what is new is written, and then forgotten.
+The binary format can be saved again and again, and each time only what is new is written. The times of all samples are
+written anew each time, and the library keeps all of these: so the file is closed and opened again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from .base import About, CacheFormat, Content, cache_format
 from .names import face_sets
 from .units import metres
 
-EVERY = 64  # frames that are kept until they are written
+KEPT_BYTES = 8_000_000  # of frames that are kept until they are written
+MOST_FRAMES = 512  # and so many of them at most
 LOOKS = "Looks"  # where materials are
 
 
@@ -33,7 +35,8 @@ class Usd(CacheFormat):
         # Written as .usdc whatever it is called: `.usd` could be either.
         self._making = folder / "making.usdc"
         self._stage = Usd.Stage.CreateNew(str(self._making))
-        self._array, self._code = Vt.Vec3fArray.FromNumpy, Usd.TimeCode
+        self._open, self._array, self._code = Usd.Stage.Open, Vt.Vec3fArray.FromNumpy, Usd.TimeCode
+        self._every = min(max(KEPT_BYTES // (12 * max(about.vertices, 1)), 1), MOST_FRAMES)
         describe(self._stage.GetRootLayer(), about)
         prim = "/" + Tf.MakeValidIdentifier(about.name)
         mesh = UsdGeom.Mesh.Define(self._stage, prim)
@@ -55,8 +58,12 @@ class Usd(CacheFormat):
         code = self._code(frame_code(time, self.about))
         self._points.Set(self._array(positions), code)
         self._extent.Set(self._array(np.stack([positions.min(axis=0), positions.max(axis=0)])), code)
-        if self.written % EVERY == EVERY - 1:
+        if (self.written + 1) % self._every == 0:
             self._stage.GetRootLayer().Save()
+            paths = self._points.GetPath(), self._extent.GetPath()
+            self._stage = self._points = self._extent = None
+            self._stage = self._open(str(self._making))
+            self._points, self._extent = map(self._stage.GetAttributeAtPath, paths)
 
     def finish(self) -> None:
         """Say where it ends, and save."""

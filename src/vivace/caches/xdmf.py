@@ -87,7 +87,8 @@ class Xdmf(CacheFormat):
             raise damaged(path, f"{beside.name}, which has its arrays, is not beside it")
         try:
             file = h5py.File(beside, "r")
-            positions = [_array(path, file["positions"], name) for name in sorted(file["positions"])]
+            group = _own(path, file, "positions")
+            positions = [_array(path, group, name) for name in sorted(group)]
             triangles = _array(path, file, "triangles")
             n = int(positions[0].shape[0]) if positions else 0
             check_promise(path, len(positions), n, beside.stat().st_size)
@@ -112,11 +113,20 @@ def _limit_cache(file: Any) -> None:
     file.id.set_mdc_config(limits)
 
 
+def _own(path: Path, group: Any, name: str) -> Any:
+    """What has a name in a group, and lies there: a link to elsewhere is not followed."""
+    import h5py
+
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        raise damaged(path, f"{name} is a link to elsewhere")
+    return group[name]
+
+
 def _array(path: Path, group: Any, name: str) -> Any:
     """An array of a file that lies in that file."""
     import h5py
 
-    found = group[name]
+    found = _own(path, group, name)
     if not isinstance(found, h5py.Dataset) or found.external or found.is_virtual or found.file != group.file:
         raise damaged(path, f"{name} is no array of its own")
     return found

@@ -24,6 +24,7 @@ from .._version import __version__
 from ..checks import is_number, is_whole, shown
 from ..errors import FileError, InputError, UnknownNameError
 from ..scenes import SCENES, parameters_of
+from ..solvers import Budget
 from . import messages as m
 from .choices import Target
 from .messages.coding import decode, plain
@@ -107,9 +108,14 @@ class InputLog:
 
         return make
 
-    def stepped(self, settings: m.Settings, report: Any) -> None:
-        """A step was made; rigid bodies have no substeps to say."""
-        sweeps, substeps = int(report.sweeps), int(getattr(report, "substeps", 1))
+    def stepped(self, settings: m.Settings, report: Any, budget: Budget) -> None:
+        """A step was made; rigid bodies have no substeps to say.
+
+        What counts is the iterations of its budget, where it had no other: with bodies among soft ones, or where a part
+        of a step has one at least, those made are others.
+        """
+        known = budget.ms is None and budget.tolerance is None and budget.iterations is not None
+        sweeps, substeps = int(budget.most_iterations if known else report.sweeps), int(getattr(report, "substeps", 1))
         if not self.frames:
             self.settings = asdict(settings)
         self.frames += 1

@@ -60,7 +60,7 @@ class Replay(Session):
         """Make all steps, or the first so many; after each the recording, which begins with frame `begin`."""
         events, total = iter(self.log.events), self.log.frames if most is None else min(most, self.log.frames)
         rounds, number = _each(self.log.rounds), -1
-        event = next(events, None)
+        event, ended = next(events, None), False
         for number in range(total):
             while event is not None and event.frame <= number:
                 self._do(event)
@@ -70,7 +70,8 @@ class Replay(Session):
             self._limited(next(rounds, None))
             before = self.recording.frames
             self._advance()
-            if number > begin and self.recording.frames == before:
+            if number > begin and self.recording.frames == before and not ended:
+                ended = True
                 self.notes.append(f"the film ends with frame {number}: the body is another after that")
             yield self.recording
         if number < 0:

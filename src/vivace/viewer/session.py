@@ -255,7 +255,7 @@ class Session:
             views = self.running_scene.step(self._spent_ns / 1e6 + self._around_ms)
         except Lost as lost:
             return self._recover(lost)
-        self.input.stepped(self.settings, views[0].report)
+        self.input.stepped(self.settings, views[0].report, self.sims[0].budget)
         now, h = time.perf_counter_ns(), self.settings.time_step
         around_ms = (now - begin) / 1e6 - sum(view.report.ms for view in views)
         self._around_ms = max(around_ms, 0.95 * self._around_ms)  # a reserve: the largest of late

@@ -152,9 +152,7 @@ def arrange_edges(
     begin, end, iteration, order: ints, edges: ints, drift: rows, q: rows, passive: ints, settings: doubles, ends: ints,
     start: rows, vector: rows, drifts: rows,
 ):  # fmt: skip
-    """Ends of the edges in sorted order; rows of start and of how much farther it reaches, of vector and square length,
-    and drifts.
-    """
+    """Ends of the edges in sorted order; rows of start and extra reach, of vector and square length, and drifts."""
     for i in range(begin, end):
         o = at(order, i)
         a, b = at(edges, 2 * o), at(edges, 2 * o + 1)
