@@ -4,8 +4,9 @@
 
 Half of it is held; the other half lies over it, round a fold of the radius r. There is no gravity. A fold of the
 curvature 1/r and the length π r keeps the angle π (1 - r κ_y)/(1 + H) of the law in `vivace.constraints.crease`. Told
-are the angle at rest when it has been folded, which is to be that, and the angle between the halves in the end. They
-differ where the sheet yields once more as it opens: what is hardened bends what is beside it, which is not.
+are the angle at rest when it has been folded, which is to be that; the angle between the halves in the end; and how
+much of the angle at rest is in the fold then, and how much beside it. The second is no part of the closed form: a fold
+that has hardened bends by κ_y + H α what is beside it, which yields at κ_y, when it is let go.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ def main() -> None:
     frames = [round(60 * time) for time in options.times]
     films = {}
     for name, law in LAWS.items():
-        sheet, film, at_rest = folded_and_let_go(options.cells, max(frames), law, options.air)
+        sheet, film, folded_at, ended_at = folded_and_let_go(options.cells, max(frames), law, options.air)
         films[name] = [film[k] for k in frames]
-        told = f"folded {at_rest:6.1f}°, in the end {angle(sheet, film[-1]):6.1f}°"
+        told = f"folded {sum(folded_at):6.1f}°, in the end {angle(sheet, film[-1]):6.1f}°"
+        told += f" (at rest in the fold {ended_at[0]:6.1f}°, beside it {ended_at[1]:6.1f}°)"
         print(f"{' '.join(name.split()):18} {told}, closed form {kept_angle(**law):6.1f}°", flush=True)
     draw(sheet, films, options.times, options.out)
     print(f"wrote {options.out}")
@@ -59,8 +61,8 @@ def folded(x: np.ndarray) -> np.ndarray:
 
 def folded_and_let_go(
     cells: int, frames: int, law: dict[str, float], air: float
-) -> tuple[vv.mesh.Mesh, list[np.ndarray], float]:
-    """The mesh, its vertices frame by frame, and the angle at rest (degrees) when it has been folded."""
+) -> tuple[vv.mesh.Mesh, list[np.ndarray], tuple[float, float], tuple[float, float]]:
+    """The mesh, its vertices frame by frame, and the angles at rest when it has been folded and in the end."""
     sheet = vv.mesh.cloth(cells + 1, cells // 4 + 1, LENGTH, WIDTH)
     model = vv.Model.of(sheet, vv.Sheet(0.2, 1e3, bend=1e-3, **law), gravity=(0, 0, 0), air=air)
     start = folded(sheet.vertices)
@@ -68,19 +70,23 @@ def folded_and_let_go(
     model = model.pin(held, target=start[held])
     sim = vv.Simulation(model, solver="auto", budget=vv.Budget(iterations=20), time_step=1 / 60, substeps=2)
     sim.positions = start
-    at_rest = angle_at_rest(sim.creased())
+    first = angles_at_rest(sim.creased())
     film = [sim.positions]
     for _ in range(frames):
         sim.step()
         film.append(sim.positions)
-    return sheet, film, at_rest
+    return sheet, film, first, angles_at_rest(sim.creased())
 
 
-def angle_at_rest(model: vv.Model) -> float:
-    """Degrees by which plates turn at rest along x: the sum of curvature times area over the width."""
-    plates = [group for group in model.groups if group.kind.name == "creased-plate"]
-    areas = model.mesh.triangle_areas()
-    return float(np.degrees(sum(areas @ group.parameters[:, 0] for group in plates) / WIDTH))
+def angles_at_rest(model: vv.Model) -> tuple[float, float]:
+    """Degrees by which plates turn at rest along x, in the fold and beside it: curvature times area over the width."""
+    mesh = model.mesh
+    inside = np.abs(mesh.vertices[mesh.triangles, 0].mean(axis=1)) < 0.5 * np.pi * RADIUS + LENGTH / 96
+    turn = np.zeros(len(inside))
+    for group in model.groups:
+        if group.kind.name == "creased-plate":
+            turn += np.degrees(mesh.triangle_areas() * group.parameters[:, 0] / WIDTH)
+    return float(turn[inside].sum()), float(turn[~inside].sum())
 
 
 def kept_angle(crease: float | None = None, hardening: float = 0.0) -> float:

@@ -45,7 +45,7 @@ class Corners:
         self.kind, self.k = kind, kind.vertices
         shape = {2: TET[:2], 4: TET if "tet" in kind.name or kind.name == "volume" else HINGE}[self.k]
         rest = shape + 0.15 * rng.normal(size=(M, self.k, 3)) * ([1, 1, 0] if shape is HINGE else 1)
-        if kind.name in ("curved-hinge", "dihedral", "creased-dihedral"):
+        if kind.name in ("curved-hinge", "dihedral"):
             rest = folded(rest, rng.uniform(-2.5, 2.5, M))
         x = rest + 0.3 * rng.normal(size=rest.shape)
         x[:8] = np.einsum("mkc,mdc->mkd", rest[:8], Rotation.random(8, random_state=1).as_matrix())  # turned only

@@ -58,10 +58,6 @@ TABLE = {
         "constraints.dihedral.dihedral": corners.rows_of_an_angle,
         "constraints.dihedral.angles": corners.angles_at_rest,
     },
-    # the same, beside the law that its angle follows
-    ("creased-dihedral", "constraints.crease.CreasedDihedral.evaluate"): {
-        "constraints.crease.creased_dihedral": corners.rows_of_an_angle,
-    },
     # C = V - V₀
     ("volume", "constraints.volume.Volume.evaluate"): {
         "constraints.volume.volume": corners.rows_of_a_volume,

@@ -33,8 +33,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.cpu.compiling import compiled, function, inlined
-from ..backends.cpu.vectors import cross, dot, edge, entry, like, plus, put4, times, xyz4
+from ..backends.cpu.compiling import compiled, inlined
+from ..backends.cpu.vectors import cross, dot, edge, like, plus, put4, times
 from ..checks import is_number, shown
 from ..errors import InputError
 from .base import Prepared, Role, constraint
@@ -66,8 +66,10 @@ def nearest_normal(g, n):
     """The unit vector nearest to the direction of g within 30° of the unit vector n."""
     size, along = np.sqrt(dot(g, g)), dot(g, n)
     one = like(size, 1.0)
+    if size <= like(size, TINY):  # flat: none is nearer than another
+        return n
     if along >= like(size, COSINE) * size:
-        return times(one / max(size, like(size, TINY)), g)
+        return times(one / size, g)
     t = plus(g, times(-along, n))
     across = np.sqrt(dot(t, t))
     if across <= like(size, 1e-6) * size:  # straight behind: any direction is as near as another
@@ -262,24 +264,17 @@ class CreasedPlate:
         return True
 
 
-@function
-def creased_dihedral(x0, x1, x2, x3, operator, parameters, c):
-    """`value` of constraint c from the rows of its vertices."""
-    return value(xyz4(x1 - x0), xyz4(x2 - x0), xyz4(x3 - x0), entry(parameters, 5 * c))
-
-
 @constraint(
     "creased-dihedral",
     vertices=4,
     rows=0,
     parameters=("rest_angle", "flowed", *LAW),
     role=Role.POSITION,
-    gradients=creased_dihedral,
     flowing=2,
     unit="N·m",
 )
 class CreasedDihedral:
-    """Keeps an angle that follows beyond a curvature, as `dihedral` keeps its own; position based solvers; N·m."""
+    """Keeps an angle that follows beyond a curvature, as `dihedral` keeps its own; newton; stiffness in N·m."""
 
     @staticmethod
     def prepare(rest: np.ndarray, crease: float = 50.0, hardening: float = 0.0, creep: float = 0.0) -> Prepared:

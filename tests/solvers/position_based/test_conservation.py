@@ -16,8 +16,7 @@ from vivace.mesh import Mesh
 
 CONSERVING = ["pbd", "pbd-coloured", "pbd-coloured:together=True", "pbd-jacobi:alpha=0.1"]
 KINDS = [
-    *("spring", "hinge", "curved-hinge", "volume", "dihedral", "creased-dihedral", "tet-strain", "tet-volume"),
-    *("weld", "attachment"),
+    *("spring", "hinge", "curved-hinge", "volume", "dihedral", "tet-strain", "tet-volume", "weld", "attachment"),
 ]
 
 
@@ -33,7 +32,7 @@ def of_kind(name, seed=0) -> Model:
     else:
         flat = mesh.cloth(5, 4, irregular=True)
         rest = flat.vertices.copy()
-        if name in ("curved-hinge", "dihedral", "creased-dihedral"):
+        if name in ("curved-hinge", "dihedral"):
             rest[:, 1] = 0.2 * np.sin(4 * rest[:, 0])
         body = Mesh.from_triangles(rest, flat.triangles)
         tables = body.edges if name in ("spring", "weld") else body.hinges

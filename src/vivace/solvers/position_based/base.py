@@ -25,7 +25,7 @@ from ...constraints import ConstraintGroup
 from ...constraints.kernels.local import no_projection
 from ...energy.system import System
 from ...errors import InputError
-from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver, refuse_terms
+from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver, refuse_flowing, refuse_terms
 from ..convergence import ConvergenceMonitor
 from .kernels.positional import any_kernel, fast_kernel
 from .kernels.steps import add_up, load_positions, store_positions, watch_violation
@@ -81,11 +81,9 @@ class Listed:
         if not np.isfinite(soft).all():
             raise InputError(f"a stiffness of {group.kind.name!r} is too small for float32 at h = {h} s; leave it out")
         settings = np.array([1.0 if kappa is None else kappa, kappa is None, 0.0], np.float32)
-        parameters = spread(group.parameters)
-        group.follow(parameters, place)
         return cls(
             *(group, place, begins[:-1], begins[:-1] + sizes),
-            *(spread(group.vertices, np.int32), parameters, spread(group.operator), spread(soft)),
+            *(spread(group.vertices, np.int32), spread(group.parameters), spread(group.operator), spread(soft)),
             *(np.zeros(room, np.float32), np.zeros(room // GRAIN + 1), settings),
         )
 
@@ -147,6 +145,7 @@ class PositionalSolver(Solver):
     bend: float | None = None
     starts_anywhere = False  # its inertia is where it starts
     takes_valued = True
+    takes_flowing = False
     listed: list[Listed]
     contact_phases: Sequence[Phase] = ()
     _plan: Plan | None = None
@@ -194,6 +193,7 @@ class PositionalSolver(Solver):
         """Arrange and lay out the constraints that have any stiffness, and plan an iteration."""
         self.system, self._plan = None, None
         refuse_terms(system.model, "position based dynamics")
+        refuse_flowing(system.model, "position based dynamics")
         self.threads, self.seed = threads, seed
         if system.static:
             raise InputError(
@@ -308,4 +308,6 @@ def _stiff_ones(group: ConstraintGroup) -> ConstraintGroup:
     """The constraints of a group that have any stiffness."""
     if (group.weights > 0).all():
         return group
-    return group.subset(group.weights > 0)
+    some = group.weights > 0
+    parts: Sequence[np.ndarray] = [a[some] for a in (group.vertices, group.operator, group.weights, group.parameters)]
+    return ConstraintGroup(group.kind, *parts)

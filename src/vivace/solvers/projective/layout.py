@@ -80,9 +80,10 @@ class Layout:
         potentials: bool = False,
     ):
         if system.positional:
+            kind = system.positional[0].kind
+            able = "a position based solver such as pbd-coloured, or newton" if kind.flow is None else "newton"
             raise InputError(
-                f"constraint {system.positional[0].kind.name!r} is known by its value alone, which projective dynamics "
-                "cannot use; choose a position based solver such as pbd-coloured, or newton"
+                f"constraint {kind.name!r} is known by its value alone, which projective dynamics cannot use; choose {able}"
             )
         if not potentials or len(system.hyperelastic) < len(system.model.terms):
             refuse_terms(system.model, "projective dynamics")

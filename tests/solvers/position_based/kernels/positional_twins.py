@@ -20,8 +20,7 @@ from vivace.constraints import CONSTRAINTS, make_group
 from vivace.constraints.kernels.local import no_projection
 from vivace.solvers.position_based.kernels.positional import any_kernel, fast_kernel
 
-KINDS = ["spring", "hinge", "curved-hinge", "volume", "dihedral", "creased-dihedral", "tet-strain", "weld", "attachment"]
-ANGLES = ("dihedral", "creased-dihedral")
+KINDS = ["spring", "hinge", "curved-hinge", "volume", "dihedral", "tet-strain", "weld", "attachment"]
 FAST = [name for name in KINDS if CONSTRAINTS[name].gradients is not None]
 H = 1 / 30
 MODES = {"stiffness": 0.7, "compliance": None}
@@ -34,7 +33,7 @@ def rest_of(name):
         return mesh.vertices, mesh.tets
     mesh = vv.mesh.cloth(4, 3, width=1.5, height=1.0, irregular=True)
     rest = mesh.vertices.copy()
-    if name in ("curved-hinge", *ANGLES):
+    if name in ("curved-hinge", "dihedral"):
         rest[:, 1] = 0.4 * np.sin(3 * rest[:, 0])
     if name in ("spring", "weld"):
         return rest, mesh.edges
@@ -70,7 +69,7 @@ def projected(group, number, x):
 def written(group, number, x):
     """What has a form of its own: C signed."""
     name, rest = group.kind.name, parameters_of(group, number)
-    if name in ANGLES:
+    if name == "dihedral":
         return evaluated(group, number, x)
     if name == "spring":
         d = x[0] - x[1]
@@ -122,7 +121,7 @@ class Case:
         self.kind, self.m, self.k, self.n = self.group.kind, len(vertices), self.group.kind.vertices, len(rest)
         self.kappa, self.compliant = MODES[mode] or 1.0, MODES[mode] is None
         self.form = form or ("fast" if self.kind.gradients is not None else "any")
-        self.slack = 16 if self.form == "fast" and name not in ANGLES else 64
+        self.slack = 16 if self.form == "fast" and name != "dihedral" else 64
         self.q = twins.to_rows(rest + disturbed * self.rng.normal(size=rest.shape))
         self.q[:, 3] = self.rng.uniform(0.5, 20, self.n)
         self.q[self.n // 2, 3] = 0.0
