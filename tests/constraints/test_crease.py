@@ -124,7 +124,7 @@ def test_the_compiled_flow_is_its_slow_twin(kind):
 
 
 def at_rest_on_a_circle(kind, cells, bent=10.0):
-    """Energies of a sheet that keeps all of a circle: there, turned by 0.4, and on the other side; as parts of flat's."""
+    """Energies of a sheet that keeps all of a circle: there, turned by 0.4, and mirrored; as parts of flat's."""
     sheet = cloth(cells + 1, cells // 2 + 1, 0.1, 0.05)
     group = group_of(kind, sheet, crease=0.0)
     x = curved(sheet.vertices, bent)

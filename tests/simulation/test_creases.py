@@ -152,6 +152,70 @@ def test_creases_stay_when_the_model_is_exchanged():
     assert not sim.state.memory["creases.0"][:, :3].any()
 
 
+@pytest.mark.parametrize("name", ["sheet", "cloth", "dihedral"])
+@pytest.mark.parametrize("solver", ["pbd", "pbd-jacobi", "pbd-coloured", "pbd-vivace", "chebyshev(pbd-jacobi)"])
+def test_position_based_solvers_refuse_creases(name, solver):
+    """Their iterations are far from converged, and what they bend too far would stay; before anything has moved."""
+    sim = strip(name, solver, crease=5.0)
+    before = sim.positions
+    assert "would keep that as a crease" in sim.solver.why_not(sim.model)
+    with pytest.raises(vv.InputError, match=r"position based dynamics does not take .*creased.*choose solver=\"auto\""):
+        sim.step()
+    np.testing.assert_array_equal(sim.positions, before)
+    assert sim.frames == 0
+    assert strip(name, solver).step().finite
+
+
+def test_creases_by_the_angle_are_for_newton():
+    with pytest.raises(vv.InputError, match=r"'creased-dihedral' .* choose newton"):
+        strip("dihedral", "vivace", crease=5.0).step()
+
+
+@pytest.mark.slow
+def test_a_hardened_fold_yields_beside_itself_when_it_is_let_go_and_not_when_it_is_opened():
+    """What is bent by κ_y + H α beside the fold yields at κ_y there; opened as it was closed, it keeps the closed form.
+
+    (1/r - κ_y)/(1 + H) in the middle of the strip, nothing at its ends.
+    """
+    x, closed, law = STRIP.vertices, 50.0, {"crease": 10.0, "hardening": 1.0}
+    inside = np.abs(x[STRIP.triangles, 0].mean(axis=1)) < 0.03
+
+    def bent(curvature):
+        turn, s = curvature * np.clip(x[:, 0], -0.03, 0.03), x[:, 0]
+        beyond = s - np.clip(s, -0.03, 0.03)
+        along = np.sin(turn) / curvature + beyond * np.cos(turn)
+        return np.stack([along, (1 - np.cos(turn)) / curvature + beyond * np.sin(turn), x[:, 2]], axis=1)
+
+    def turns(sim):
+        plates = sim.creased().groups[1]
+        angle = STRIP.triangle_areas() * plates.parameters[:, 0] / 0.03
+        return angle[inside].sum(), angle[~inside].sum()
+
+    opened, free = strip("sheet", "newton", **law), strip("sheet", "newton", **law)
+    for curvature in np.linspace(closed, (closed - 10.0) / 2, 20):
+        opened.positions = bent(curvature)
+    free.positions = bent(closed)
+    first = turns(free)
+    assert turns(opened) == pytest.approx(first, rel=1e-6)
+    for _ in range(30):
+        free.step()
+    assert turns(free)[0] == pytest.approx(first[0], rel=0.02)
+    assert turns(free)[1] > first[1] + 0.02
+
+
+def test_copies_of_a_state_share_no_creases():
+    sim = strip("sheet", "vivace", crease=1.0)
+    sim.positions = curved(14.0)
+    state = sim.state
+    other, kept = state.copy(), state.memory["creases.0"].tobytes()
+    other.memory["creases.0"][:] = 0.0
+    sim.positions = curved(30.0)
+    assert state.memory["creases.0"].tobytes() == kept
+    sim.state = state
+    assert sim.state.memory["creases.0"].tobytes() == kept
+    assert sim.creased().groups[1].parameters[:, :7].tobytes() == kept
+
+
 def test_states_of_other_creases_are_refused():
     sim = strip("sheet", "vivace", crease=1.0)
     state = sim.state

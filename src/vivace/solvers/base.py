@@ -235,8 +235,8 @@ def refuse_flowing(model: Model, family: str) -> None:
     for group in model.groups:
         if group.kind.flow is not None and len(group):
             raise InputError(
-                f"{family} does not take the constraint {group.kind.name!r}: iterations that have not converged bend too "
-                'far here and there, and creases keep that; choose solver="auto", or "newton" for bending="dihedral"'
+                f"{family} does not take the constraint {group.kind.name!r}: iterations that have not converged bend "
+                'too far here and there, and creases keep that; choose solver="auto", or "newton" for bending="dihedral"'
             )
 
 

@@ -83,7 +83,8 @@ class Layout:
             kind = system.positional[0].kind
             able = "a position based solver such as pbd-coloured, or newton" if kind.flow is None else "newton"
             raise InputError(
-                f"constraint {kind.name!r} is known by its value alone, which projective dynamics cannot use; choose {able}"
+                f"constraint {kind.name!r} is known by its value alone, which projective dynamics cannot use; "
+                f"choose {able}"
             )
         if not potentials or len(system.hyperelastic) < len(system.model.terms):
             refuse_terms(system.model, "projective dynamics")
