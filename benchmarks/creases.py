@@ -43,7 +43,7 @@ def main() -> None:
     for name, law in LAWS.items():
         sheet, film, folded_at, ended_at = folded_and_let_go(options.cells, max(frames), law, options.air)
         films[name] = [film[k] for k in frames]
-        told = f"folded {sum(folded_at):6.1f}°, in the end {angle(sheet, film[-1]):6.1f}°"
+        told = f"folded {sum(folded_at):6.1f}° (in the fold {folded_at[0]:6.1f}°), in the end {angle(sheet, film[-1]):6.1f}°"
         told += f" (at rest in the fold {ended_at[0]:6.1f}°, beside it {ended_at[1]:6.1f}°)"
         print(f"{' '.join(name.split()):18} {told}, closed form {kept_angle(**law):6.1f}°", flush=True)
     draw(sheet, films, options.times, options.out)
@@ -81,7 +81,7 @@ def folded_and_let_go(
 def angles_at_rest(model: vv.Model) -> tuple[float, float]:
     """Degrees by which plates turn at rest along x, in the fold and beside it: curvature times area over the width."""
     mesh = model.mesh
-    inside = np.abs(mesh.vertices[mesh.triangles, 0].mean(axis=1)) < 0.5 * np.pi * RADIUS + LENGTH / 96
+    inside = np.abs(mesh.vertices[mesh.triangles, 0].mean(axis=1)) < 0.5 * np.pi * RADIUS
     turn = np.zeros(len(inside))
     for group in model.groups:
         if group.kind.name == "creased-plate":

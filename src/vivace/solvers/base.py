@@ -236,7 +236,7 @@ def refuse_flowing(model: Model, family: str) -> None:
         if group.kind.flow is not None and len(group):
             raise InputError(
                 f"{family} does not take the constraint {group.kind.name!r}: iterations that have not converged bend "
-                'too far here and there, and creases keep that; choose solver="auto", or "newton" for bending="dihedral"'
+                'too far in places, and creases keep that; choose solver="auto", or "newton" for bending="dihedral"'
             )
 
 
