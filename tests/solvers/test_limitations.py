@@ -68,10 +68,12 @@ def test_who_says_no_contacts_refuses_them(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_who_says_no_values_and_no_terms_refuses_them(name):
+def test_who_says_no_values_no_creases_and_no_terms_refuses_them(name):
     sheet, text = mesh.cloth(5, 5), limitations_of(SOLVERS[name])
     bent = Model.of(sheet, Cloth(bending="dihedral")).pin("top-corners")
     assert refuses(bent, name) == ("no constraints known by their value" in text)
+    folded = Model.of(sheet, Cloth(crease=10.0)).pin("top-corners")
+    assert refuses(folded, name) == ("no creases" in text)
     drawn = Model.of(sheet).pin("top-corners").add(Well(np.arange(25)))
     assert refuses(drawn, name) == ("no energy terms of a model's own" in text)
 

@@ -16,6 +16,10 @@ def models():
         "contacts": cloth.collide([vv.collisions.Plane()]),
         "bodies": cloth.collide([box], itself=False),
         "hyperelastic": vv.Model.of(cube, vv.neo_hookean()).pin("top"),
+        "creases": vv.Model.of(vv.mesh.cloth(4, 4), vv.Sheet(crease=10.0)).pin("top-corners"),
+        "valued creases": vv.Model.of(vv.mesh.cloth(4, 4), vv.Cloth(bending="dihedral", crease=10.0)).pin(
+            "top-corners"
+        ),
         "valued": vv.Model.of(cube, vv.Jelly()).pin("top"),
     }
 

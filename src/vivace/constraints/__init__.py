@@ -1,6 +1,6 @@
 """What holds a body together. One file a constraint; `base` tells how to write another."""
 
-from . import attachment, dihedral, hinge, membrane, pin, plate, spring, tetrahedron, volume
+from . import attachment, crease, dihedral, hinge, membrane, pin, plate, spring, tetrahedron, volume
 from .base import (
     CONSTRAINTS,
     ConstraintGroup,
@@ -10,15 +10,18 @@ from .base import (
     constraint,
     make_group,
 )
+from .live import LiveGroup
 
 __all__ = [
     "CONSTRAINTS",
     "ConstraintGroup",
     "ConstraintType",
+    "LiveGroup",
     "Prepared",
     "Role",
     "attachment",
     "constraint",
+    "crease",
     "dihedral",
     "hinge",
     "make_group",

@@ -94,6 +94,8 @@ class ConstraintType:
         evaluate: Role.POSITION: evaluate(x, parameters, gradient) -> C.
         gradients: a hand-written form for position based solvers.
         curvature: I - ∂p/∂z in closed form; by differences where there is none.
+        flow: flow(x, operator, parameters, h) changes parameters after a step of h seconds; returns whether it did.
+        flowing: how many parameters it may change: the first ones. They are part of a simulation's state.
     """
 
     name: str
@@ -110,6 +112,8 @@ class ConstraintType:
     evaluate: Callable[..., Any] | None = None  # Role.POSITION: evaluate(x, parameters, gradient) -> C
     gradients: Callable[..., Any] | None = None  # a hand-written form for position based solvers
     curvature: Callable[..., np.ndarray] | None = None
+    flow: Callable[..., Any] | None = None
+    flowing: int = 0
 
 
 @storable("constraints")
@@ -132,6 +136,15 @@ class ConstraintGroup:
         if not len(self) or self.kind.role in (Role.TARGET, Role.POSITION):
             return 0.0
         return float((self.weights * in_blocks(lambda a: (a * a).sum(axis=1).max(axis=1), self.operator)).max())
+
+    def subset(self, some: np.ndarray) -> ConstraintGroup:
+        """Those of its constraints that a mask or numbers select."""
+        return ConstraintGroup(
+            self.kind, self.vertices[some], self.operator[some], self.weights[some], self.parameters[some]
+        )
+
+    def follow(self, array: np.ndarray, place: np.ndarray) -> None:
+        """A solver's copy of the parameters, constraint c at place[c]: see `LiveGroup`. These here do not change."""
 
     def stored(self) -> dict[str, Any]:
         """Its arrays, and its type by name; in a file."""
@@ -183,6 +196,7 @@ def constraint(
     kernel: phase_kernel | None = None,
     gradients: Callable[..., Any] | None = None,
     curvature: Callable[..., np.ndarray] | None = None,
+    flowing: int = 0,
     unit: str = "N/m",
 ) -> Callable[[type], type]:
     """Register a class with `prepare(rest, **options)` and `project(z, parameters, p)` under `name`.
@@ -205,6 +219,8 @@ def constraint(
         gradients: rows in, C and rows out.
         curvature: of measures z (m, r, 3) and parameters: I - ∂p/∂z (m, r, 3, r, 3) without negative eigenvalues, for
             Newton's method; by differences of `project` where there is none.
+        flowing: how many parameters, the first ones, `flow(x, operator, parameters, h)` may change after every step, as
+            the rest shape of what creases does; see `vivace.constraints.crease`.
         unit: of the stiffness, for messages and listings.
     """
     if not isinstance(role, Role):
@@ -231,12 +247,18 @@ def constraint(
             raise InputError(f"constraint {name!r} has no project(z, parameters, p)")
         if role is Role.POSITION and not callable(evaluate):
             raise InputError(f"constraint {name!r} has no evaluate(x, parameters, gradient)")
+        flow = getattr(cls, "flow", None)
+        if not is_whole(flowing) or not 0 <= flowing <= len(parameters) or callable(flow) != (flowing > 0):
+            raise InputError(
+                f"constraint {name!r}: flow(x, operator, parameters, h) and flowing, how many of its "
+                f"{len(parameters)} parameters it changes, go together; flowing is {shown(flowing)}"
+            )
         signature = inspect.signature(prepare).parameters
         options = {key: value.default for key, value in list(signature.items())[1:]}
         summary = (inspect.getdoc(cls) or "").partition("\n")[0]
         kind = ConstraintType(
             *(name, vertices, rows, tuple(parameters), role, prepare, project, kernel, unit, summary, options),
-            *(evaluate, gradients, curvature),
+            *(evaluate, gradients, curvature, flow, int(flowing)),
         )
         CONSTRAINTS.register(name)(kind)
         return cls

@@ -44,7 +44,9 @@ def flattened(rest: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarra
     return np.stack([np.einsum("mkc,mc->mk", away, d) for d in (u, v)], axis=2), area
 
 
-def _prepared(rest: np.ndarray, weft: float, twist: float, along: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def prepared_plates(
+    rest: np.ndarray, weft: float, twist: float, along: object
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Operators (m, 3, 6), scaled by the roots of the stiffnesses' shares, areas and normals."""
     for name, value in (("weft", weft), ("twist", twist)):
         if not is_number(value) or value < 0:
@@ -70,7 +72,7 @@ class Plate:
 
         `weft` and `twist`: their rigidity as shares of the warp's. `along`: the direction of the warp.
         """
-        rows, area, _ = _prepared(rest, weft, twist, along)
+        rows, area, _ = prepared_plates(rest, weft, twist, along)
         return Prepared(operator=rows, measure=area)
 
 
@@ -81,7 +83,7 @@ class CurvedPlate:
     @staticmethod
     def prepare(rest: np.ndarray, weft: float = 1.0, twist: float = 1.0, along: object = (1.0, 0.0, 0.0)) -> Prepared:
         """As of `Plate`; and the three curvatures at rest, in the same scale."""
-        rows, area, normal = _prepared(rest, weft, twist, along)
+        rows, area, normal = prepared_plates(rest, weft, twist, along)
         curvature = np.einsum("mrk,mkc,mc->mr", rows, rest, normal)
         return Prepared(operator=rows, parameters=curvature, measure=area)
 

@@ -28,7 +28,7 @@ from ..registry import Registry
 from .materials import Cloth
 from .model import Model
 
-HINGES = ("hinge", "curved-hinge", "dihedral")
+HINGES = ("hinge", "curved-hinge", "dihedral", "creased-hinge", "creased-dihedral")
 KNOWN = ("spring", "weld", *HINGES)
 
 
@@ -129,7 +129,7 @@ def made_of(model: Model, fabric: Fabric) -> Model:
             f"{model.mesh.name!r} is no plain sheet of cloth, so that it cannot be made of another fabric; "
             "fabrics are for triangles with a spring for each edge"
         )
-    dihedral = any(group.kind.name == "dihedral" for group in model.groups)
+    dihedral = any(group.kind.name in ("dihedral", "creased-dihedral") for group in model.groups)
     hinges = replace(fabric, bending="dihedral" if dihedral else fabric.bending).constraints(model.mesh)[1:]
     before = max(group.stiffest for group in model.groups if group.kind.name == "spring")
     groups: list[ConstraintGroup] = []

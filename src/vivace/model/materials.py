@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 import numpy as np
@@ -50,9 +50,43 @@ BENDINGS = ("isometric", "dihedral")
 FLAT = 1e-7  # rad
 
 
+class Creasing(Protocol):
+    """What creases, or does not."""
+
+    @property
+    def crease(self) -> float | None:
+        """The yield curvature (1/m)."""
+
+    @property
+    def hardening(self) -> float:
+        """By how much that grows."""
+
+    @property
+    def creep(self) -> float:
+        """The time (s) of its flow."""
+
+
+def check_creases(material: Creasing) -> None:
+    """Hardening and creep are of a crease."""
+    if material.crease is None and (material.hardening or material.creep):
+        raise InputError(
+            f"{type(material).__name__}: hardening = {material.hardening!r} and creep = {material.creep!r} are of what "
+            "creases; give crease too, the curvature (1/m) at which it yields"
+        )
+
+
+def crease_law(material: Creasing) -> dict[str, float]:
+    """What the constraints of its creases are made with; nothing if it has none."""
+    if material.crease is None:
+        return {}
+    return {"crease": material.crease, "hardening": material.hardening, "creep": material.creep}
+
+
 def _check(material: object, positive: tuple[str, ...]) -> None:
     for item in fields(material):  # type: ignore[arg-type]
         value = getattr(material, item.name)
+        if value is None and item.default is None:
+            continue
         if item.name == "bending":
             check_name("bending", value, BENDINGS)
             continue
@@ -85,15 +119,23 @@ class Cloth:
         bend: bending stiffness k of each hinge (N·m); 0 leaves the hinges out. The flexural rigidity of the sheet is 3
             k along the edges of a regular grid and up to 9 k across its diagonals: hinges are not isotropic.
         bending: "isometric" [bergou2006], or "dihedral", by the angle (position based solvers and newton).
+        crease: curvature (1/m) beyond which it keeps what it is bent by, 2 ε/t of a sheet of the thickness t whose
+            surface yields at the strain ε; None: it springs back whatever happens. See `constraints.crease`.
+        hardening: by how much (1/m) the curvature at which it yields grows for each 1/m that it has kept.
+        creep: time (s) in which what is beyond falls to 1/e; 0: at once.
     """
 
     density: float = 0.2
     stretch: float = 1e4
     bend: float = 1e-4
     bending: str = "isometric"
+    crease: float | None = field(default=None, kw_only=True)
+    hardening: float = field(default=0.0, kw_only=True)
+    creep: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         _check(self, ("density", "stretch"))
+        check_creases(self)
 
     def masses(self, mesh: Mesh) -> np.ndarray:
         """Each triangle's mass, shared equally by its corners."""
@@ -105,7 +147,10 @@ class Cloth:
         """A spring for each edge and, if there is any bending stiffness, a hinge for each pair of triangles."""
         groups = [make_group("spring", mesh.vertices, mesh.edges, self.stretch)]
         if self.bend > 0 and len(mesh.hinges):
-            groups.append(make_group(_bending(mesh, self.bending), mesh.vertices, mesh.hinges, self.bend))
+            kind, law = _bending(mesh, self.bending), crease_law(self)
+            if law:
+                kind = "creased-dihedral" if kind == "dihedral" else "creased-hinge"
+            groups.append(make_group(kind, mesh.vertices, mesh.hinges, self.bend, **law))
         return groups
 
 

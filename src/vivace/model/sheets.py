@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..constraints.membrane import frames_of
 from ..constraints.plate import flattened
 from ..errors import InputError
 from ..mesh import Mesh, topology
-from .materials import FLAT, MATERIALS, share
+from .materials import FLAT, MATERIALS, check_creases, crease_law, share
 from .patches import giving_way, patches
 
 SHARP = 1.0  # rad: the fold at an edge beyond which a surface has no curvature to speak of, and hinges take over
@@ -38,6 +38,9 @@ class Sheet:
         bend: flexural rigidity along the warp (N·m): moment on an edge of one metre for a curvature of 1/m; 0: none.
         bend_weft: likewise across it; None: that of the warp.
         angle: of the warp (degrees), from the x axis, in the plane of each triangle at rest.
+        crease: curvature (1/m) beyond which it keeps what it is bent by; None: it springs back. As of `Cloth`.
+        hardening: by how much (1/m) the curvature at which it yields grows for each 1/m that it has kept.
+        creep: time (s) in which what is beyond falls to 1/e; 0: at once.
     """
 
     density: float = 0.2
@@ -47,6 +50,9 @@ class Sheet:
     bend: float = 1e-4
     bend_weft: float | None = None
     angle: float = 0.0
+    crease: float | None = field(default=None, kw_only=True)
+    hardening: float = field(default=0.0, kw_only=True)
+    creep: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -64,6 +70,7 @@ class Sheet:
                 raise InputError(
                     f"Sheet: {item.name} must be at most {STIFFEST:g}, so that float32 holds it, not {value!r}"
                 )
+        check_creases(self)
 
     @classmethod
     def of(cls, *, youngs_modulus: float, thickness: float, density: float) -> Sheet:
@@ -106,17 +113,21 @@ class Sheet:
     def _bending(self, mesh: Mesh, along: np.ndarray) -> ConstraintGroup:
         weft = self.bend if self.bend_weft is None else self.bend_weft
         shares = {"weft": weft / self.bend, "twist": float(np.sqrt(weft / self.bend))}
+        law = crease_law(self)
+        plate, hinge = ("creased-plate", "creased-hinge") if law else ("plate", "hinge")
         fold = float(np.abs(angles(mesh.vertices[mesh.hinges])).max(initial=0.0))
         found = patches(mesh.vertices, mesh.triangles) if fold < SHARP else None
         if found is not None and fold < FLAT:
             even = make_group("plate", mesh.vertices, found, 1.0)
             lost = giving_way(even, mesh.n_vertices, np.unique(topology.boundary_edges(mesh.triangles)))
-            return make_group("plate", mesh.vertices, found, self.bend / (1.0 - min(lost, MOST)), along=along, **shares)
+            stiffer = self.bend / (1.0 - min(lost, MOST))
+            return make_group(plate, mesh.vertices, found, stiffer, along=along, **shares, **law)
         if found is not None:
-            return make_group("curved-plate", mesh.vertices, found, self.bend, along=along, **shares)
+            plate = plate if law else "curved-plate"
+            return make_group(plate, mesh.vertices, found, self.bend, along=along, **shares, **law)
         mean = float(np.sqrt(self.bend * weft)) or self.bend
-        kind = "hinge" if fold < FLAT else "curved-hinge"
-        return make_group(kind, mesh.vertices, mesh.hinges, mean / hinge_rigidity(mesh))
+        hinge = hinge if law or fold < FLAT else "curved-hinge"
+        return make_group(hinge, mesh.vertices, mesh.hinges, mean / hinge_rigidity(mesh), **law)
 
 
 def hinge_rigidity(mesh: Mesh) -> float:

@@ -31,16 +31,19 @@ def tablecloth(
     friction: float = 0.5,
     itself: bool = False,
     material: str = "cloth",
+    crease: float | None = None,
 ) -> Scene:
     """A tablecloth, swinging from two corners [fratarcangeli2016, Fig. 4] or laid over a table.
 
     It is let go from the horizontal. By default 10K vertices, 20K triangles, 30K springs and 30K hinges at h = 33 ms,
     as in the figure. With `table` it lies loose over a table that it is 1.6 times as wide as, with that `friction`;
     with `itself`, its folds touch. `material`: "cloth", of springs and hinges, or "sheet", of membranes and plates that
-    are as stiff along the edges of the grid.
+    are as stiff along the edges of the grid. `crease`: the curvature (1/m) beyond which it keeps folds; None: never.
     """
     check_name("material", material, ("cloth", "sheet"))
-    stuff = Cloth(density, stretch, bend) if material == "cloth" else Sheet(density, stretch, bend=3 * bend)
+    stuff: Cloth | Sheet = Cloth(density, stretch, bend, crease=crease)
+    if material == "sheet":
+        stuff = Sheet(density, stretch, bend=3 * bend, crease=crease)
     sheet = mesh.cloth(resolution, resolution, side, side, irregular=irregular, seed=seed, plane="horizontal")
     if not table:
         model = Model.of(sheet, stuff, air=air).pin("top-corners")

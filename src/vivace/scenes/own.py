@@ -147,7 +147,7 @@ def _numbers_of(body: Mesh) -> dict[str, Any]:
 def _plain(material: Material) -> dict[str, Any]:
     """The fields of a material that scene files know."""
     known = fields(Cloth if isinstance(material, Cloth) else Solid)
-    return {item.name: getattr(material, item.name) for item in known}
+    return {item.name: getattr(material, item.name) for item in known if getattr(material, item.name) is not None}
 
 
 def _jelly() -> tuple[Material, float]:

@@ -20,6 +20,7 @@ from ..model import Model
 from ..solvers import Budget, Solver, as_budget, make_solver
 from ..solvers.base import solver_as_data
 from .checkpoint import write_checkpoint
+from .creases import Creases
 from .grabs import Grabs
 from .hands import Hands
 from .holding import Holding
@@ -46,6 +47,7 @@ class Controls(Holding):
     _asked_substeps: int | str
     _substeps: int
     _after_ns: int
+    _creases: Creases
     _seconds: float
     _from_frame: int
     seed: int
@@ -65,7 +67,7 @@ class Controls(Holding):
         pinned, targets = self._last_targets or (self.model.pinned[:0], np.zeros((0, 3)))
         motion, grabs = self._motion, self._grabs
         memory = {**motion.memory(), **{f"solver.{name}": a for name, a in self._solver.remembered().items()}}
-        memory |= self._hands.memory() | ({} if self.bodies is None else self.bodies.memory())
+        memory |= self._hands.memory() | self._creases.memory() | ({} if self.bodies is None else self.bodies.memory())
         return State(
             *(motion.q[:, :3].copy(), motion.v[:, :3].copy(), self._forces.copy(), self._gravity.copy(), self.wind),
             *(self.model.pinned.copy(), grabs.targets.copy(), np.array(grabs.grabbed, np.int64), grabs.homes),
@@ -88,6 +90,7 @@ class Controls(Holding):
             )
         value.check(n)
         hands = Hands.recall(self.model.mesh, value.memory)
+        self._creases.check(value.memory)
         held = value.pinned, value.targets, value.grabbed.tolist(), value.homes
         grabs = self._grabs.restored(*held, hands.soft)
         self.prepare()  # without what is grabbed, as the simulation was before it was grabbed
@@ -107,6 +110,7 @@ class Controls(Holding):
         self._solver.forget()
         motion.restart()
         motion.recall(value.memory)
+        self._creases.recall(value.memory)
         if self.bodies is not None:
             self.bodies.recall(value.memory)
         if value.solver == self._solver.name:
@@ -186,13 +190,14 @@ class Controls(Holding):
         self._check_model(value)
         pulled(value, value.gravity, self._forces, self._h)
         self._grabs, self._hands, self._gravity = Grabs(value), Hands(value.mesh), value.gravity
+        self._creases = Creases()
         self._adopt(value)
 
     def replace_model(self, model: Model) -> None:
         """Go on with another model of the same vertices from the next step on, and keep all that was set.
 
-        That is gravity, wind, forces, what is grabbed, and moved targets of pins that both models have (the same
-        vertex, held at the same place at first). `model`: without pins for what is grabbed, which it gets.
+        That is gravity, wind, forces, what is grabbed, moved targets of pins that both models have (the same vertex,
+        held at the same place at first), and creases. `model`: without pins for what is grabbed, which it gets.
 
             sim.replace_model(model.stiffened(2.0))
         """
@@ -202,6 +207,10 @@ class Controls(Holding):
         self._grabs = grabs
 
     exchange = renamed("Simulation.exchange", replace_model, "Simulation.replace_model")
+
+    def creased(self) -> Model:
+        """The model with the creases that it has now as its shape at rest; the same model where there are none."""
+        return self._creases.kept(self._grabs.plain)
 
     def _check_model(self, value: Model) -> None:
         if not isinstance(value, Model) or value.n != self._model.n:
@@ -254,6 +263,7 @@ class Controls(Holding):
         self._motion.q[:] = as_rows(
             as_numbers("positions", value, (self.model.n, 3), most=LARGEST)
         )  # the fourth column may be lost too
+        self._creases.step(self._motion.q, 0.0)
         self._restart()
 
     @property

@@ -246,6 +246,8 @@ def check_suits(model: Model, integrator: str) -> None:
     if integrator == "bdf2" and model.terms:
         name = type(model.terms[0]).__name__
         raise InputError(f'integrator="bdf2" cannot balance the energy of the term {name}; take integrator="euler"')
+    if integrator == "bdf2" and any(group.kind.flow is not None for group in model.groups):
+        raise InputError('integrator="bdf2" cannot balance the energy of what creases; take integrator="euler"')
     if integrator == "bdf2" and model.collisions is not None and model.collisions.bodies:
         raise InputError('integrator="bdf2" does not know rigid bodies; take integrator="euler"')
     if integrator == "bdf2" and model.collisions is not None and model.collisions.animated:

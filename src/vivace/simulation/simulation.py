@@ -33,6 +33,7 @@ from ..solvers.base import SubstepsPlan
 from ..solvers.budget import LEAST_OF_PARTS
 from .attached import fitted, untouched
 from .controls import Controls, check_substeps
+from .creases import Creases
 from .grabs import Grabs
 from .guesses import take_guess
 from .hands import Hands
@@ -95,7 +96,7 @@ class Simulation(Controls):
         self.guess, self.integrator, self.frames, self.trace = guess, integrator, 0, trace
         self._motion = Motion(model, form, integrator, self.threads)
         self._forces, self._gravity, self._wind = np.zeros((model.n, 3)), model.gravity, np.zeros(3)
-        self._grabs, self._hands = Grabs(model), Hands(model.mesh)
+        self._grabs, self._hands, self._creases = Grabs(model), Hands(model.mesh), Creases()
         self._last_targets: tuple[np.ndarray, np.ndarray] | None = None  # pins at the end of the last step, and where
         self._seconds, self._from_frame = 0.0, 0  # simulated until the time step last changed, and the frame of that
         # the substeps of a frame as one plan, and what it was made for
@@ -178,6 +179,7 @@ class Simulation(Controls):
 
         frame = motion.problem(motion.origin, self._aimed) if k == self._substeps - 1 else None
         motion.land(contacts, solved)
+        self._creases.step(motion.q, self._length, keep=frame is not None)
         clock.end("update")
         if not fresh:  # what comes after the last sweep: the largest of late, forgotten slowly, because it is a reserve
             self._after_ns = max(time.perf_counter_ns() - outcome.swept_ns, int(0.98 * self._after_ns))
@@ -265,7 +267,9 @@ class Simulation(Controls):
     def _all_substeps(self, clock: StageClock, budget: Budget, first: np.ndarray, last: np.ndarray) -> Part | None:
         """All parts of a frame without coming back to Python between them, where nothing has to be found in between."""
         motion = self._motion
-        plain = self._detector is None and not self._wind.any() and self.guess == "inertia" and not self.trace
+        plain = not (
+            self._detector or self._wind.any() or self._creases.groups or self.trace or self.guess != "inertia"
+        )
         starting = motion.bdf2 is not None and motion.bdf2.starting
         if self._substeps == 1 or not plain or starting or budget.tolerance is not None:
             return None
@@ -299,15 +303,13 @@ class Simulation(Controls):
         return Report(
             self.frames,
             sum(part.outcome.sweeps for part in parts),
-            outcome.residual,
-            outcome.residuals,
-            outcome.stopped,
+            *(outcome.residual, outcome.residuals, outcome.stopped),
             clock.stages,
             self.solver.colours,
             len(contacts),
             sum(part.corrected for part in parts),
             "; ".join(dict.fromkeys(part.outcome.note for part in parts if part.outcome.note)),
-            self.system,
+            self._creases.before(self.system),
             parts[-1].frame,
             self._motion.q.copy(),
             contacts,
@@ -358,7 +360,7 @@ class Simulation(Controls):
         motion = self._motion
         reach, static = 1.0 if motion.bdf2 is None else motion.bdf2.reach, self.integrator == "quasi-static"
         h = HOLD if static else reach * self._length
-        system = System(fitted(model, self._length), h, like=before, static=static)
+        system = System(self._creases.alive(fitted(model, self._length)), h, like=before, static=static)
         motion.target[:] = 0.0
         self.system, self._model = system, model
         if before is not None and system.shares_structure(before):  # pins alone: within a frame

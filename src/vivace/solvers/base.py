@@ -101,6 +101,7 @@ class Solver(ABC):
     takes_terms: ClassVar[bool] = False  # whether it minimises energy terms of a model's own (`Model.add`)
     takes_hyperelastic: ClassVar[bool] = False  # whether it minimises those of hyperelastic materials
     takes_valued: ClassVar[bool] = False  # whether it takes constraints that are known by their value alone
+    takes_flowing: ClassVar[bool] = True  # whether it takes constraints that keep what happens to them, as creases do
     takes_free_bodies: bool = False  # whether it can be asked to push rigid bodies that are free
     pushes_bodies: bool = False  # whether `contact_forces` tells what presses on rigid bodies that are free
     snaps_pins: bool = True  # whether the first guess has pinned vertices at their targets, and not at the prediction
@@ -139,6 +140,9 @@ class Solver(ABC):
         valued = [group.kind.name for group in model.groups if group.kind.role is Role.POSITION and len(group)]
         if valued and not self.takes_valued:
             return f"it does not know the constraint {valued[0]!r}"
+        flowing = [group.kind.name for group in model.groups if group.kind.flow is not None and len(group)]
+        if flowing and not self.takes_flowing:
+            return f"its iterations bend too far before they converge, and {flowing[0]!r} would keep that as a crease"
         return ""
 
     def substeps_for(self, model: Model, h: float, budget: Budget) -> int:
@@ -224,6 +228,16 @@ def refuse_terms(model: Model, family: str) -> None:
         )
         name = type(model.terms[0]).__name__
         raise InputError(f"{family} cannot minimise the model's own energy term {name}; choose solver {able}")
+
+
+def refuse_flowing(model: Model, family: str) -> None:
+    """For solvers whose iterations are far from converged: what flows follows where steps end, and keeps it."""
+    for group in model.groups:
+        if group.kind.flow is not None and len(group):
+            raise InputError(
+                f"{family} does not take the constraint {group.kind.name!r}: iterations that have not converged bend "
+                'too far in places, and creases keep that; choose solver="auto", or "newton" for bending="dihedral"'
+            )
 
 
 def make_solver(what: str | tuple[str, dict[str, Any]] | Solver) -> Solver:

@@ -103,6 +103,28 @@ def value_pass(function: Callable) -> Callable:
     return compile_now(specialised(_value_template, function, "evaluate"), cache=cacheable(function))
 
 
+def flow(x, operator, parameters, h):  # stand-in
+    """What a step leaves behind in the parameters; whether it changed any."""
+
+
+def _flow_template(q, vertices, operator, parameters, h):
+    x = np.empty((vertices.shape[1], 3))
+    changed = False
+    for m in range(vertices.shape[0]):
+        for k in range(vertices.shape[1]):
+            for d in range(3):
+                x[k, d] = q[vertices[m, k], d]
+        if flow(x, operator[m], parameters[m], h):
+            changed = True
+    return changed
+
+
+@cache
+def flow_pass(function: Callable) -> Callable:
+    """`function` over all constraints: rows q (n, 4), vertices (m, k), operator (m, r, k), parameters (m, p), h."""
+    return compile_now(specialised(_flow_template, function, "flow"), cache=cacheable(function))
+
+
 @phase_kernel(items="base")
 def gather(begin, end, iteration, slot_at: ints, shares: rows, constant: rows, base: rows):
     """base_i = constant_i + the shares of vertex i."""

@@ -25,7 +25,7 @@ from ...constraints import ConstraintGroup
 from ...constraints.kernels.local import no_projection
 from ...energy.system import System
 from ...errors import InputError
-from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver, refuse_terms
+from ..base import LEAST_SWEEPS, Deadline, Outcome, Solver, refuse_flowing, refuse_terms
 from ..convergence import ConvergenceMonitor
 from .kernels.positional import any_kernel, fast_kernel
 from .kernels.steps import add_up, load_positions, store_positions, watch_violation
@@ -145,6 +145,7 @@ class PositionalSolver(Solver):
     bend: float | None = None
     starts_anywhere = False  # its inertia is where it starts
     takes_valued = True
+    takes_flowing = False
     listed: list[Listed]
     contact_phases: Sequence[Phase] = ()
     _plan: Plan | None = None
@@ -192,6 +193,7 @@ class PositionalSolver(Solver):
         """Arrange and lay out the constraints that have any stiffness, and plan an iteration."""
         self.system, self._plan = None, None
         refuse_terms(system.model, "position based dynamics")
+        refuse_flowing(system.model, "position based dynamics")
         self.threads, self.seed = threads, seed
         if system.static:
             raise InputError(

@@ -19,15 +19,16 @@ from .pbd_jacobi import PbdJacobi
 class ChebyshevJacobi(ChebyshevMethod, Solver):
     """chebyshev(pbd-jacobi), options as in `ChebyshevMethod`; rho="auto" is the largest for `horizon` iterations.
 
-    Limitations: no energy terms of a model's own, no viscosity; constraints are as hard as their stiffness from 0 to 1
-    says, without compliance; what is accelerated past its limit sticks, where static friction exceeds kinetic; friction
-    is remembered for one step only, so that heaps creep (`collide(sleep=...)` stops them).
+    Limitations: no energy terms of a model's own, no viscosity, no creases; constraints are as hard as their stiffness
+    from 0 to 1 says, without compliance; what is accelerated past its limit sticks, where static friction exceeds
+    kinetic; friction is remembered for one step only, so that heaps creep (`collide(sleep=...)` stops them).
     """
 
     inner: str = "pbd-jacobi"
 
     starts_anywhere = False
     takes_valued = True
+    takes_flowing = False
 
     def __post_init__(self) -> None:
         self.check_options()

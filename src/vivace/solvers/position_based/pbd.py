@@ -24,8 +24,8 @@ class Pbd(PositionalSolver):
         stiffness: None: compliance from the model's weights (XPBD); or the paper's stiffness, 0 to 1.
         bend: stiffness of bending, if `stiffness` is a number; None: the same.
 
-    Limitations: no energy terms of a model's own, no viscosity; one thread does all; few iterations leave cloth
-    stretched; friction is remembered for one step only, so that heaps creep (`collide(sleep=...)` stops them).
+    Limitations: no energy terms of a model's own, no viscosity, no creases; one thread does all; few iterations leave
+    cloth stretched; friction is remembered for one step only, so that heaps creep (`collide(sleep=...)` stops them).
     """
 
     stiffness: float | None = None

@@ -44,8 +44,8 @@ class PbdColoured(PositionalSolver):
         smallest: colours with fewer constraints are merged where possible; 0: none.
         largest: colours with more constraints are split; 0: none.
 
-    Limitations: no energy terms of a model's own, no viscosity; few iterations leave cloth stretched; friction is
-    remembered for one step only, so that heaps creep (`collide(sleep=...)` stops them).
+    Limitations: no energy terms of a model's own, no viscosity, no creases; few iterations leave cloth stretched;
+    friction is remembered for one step only, so that heaps creep (`collide(sleep=...)` stops them).
     """
 
     stiffness: float | None = None

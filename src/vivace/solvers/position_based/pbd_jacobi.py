@@ -40,10 +40,10 @@ class PbdJacobi(PositionalSolver):
         alpha: None: averaged; a number: every correction counts by so much, as in the course (0.3 for triangles, 0.045
             for tetrahedra).
 
-    Limitations: no energy terms of a model's own, no viscosity; few iterations leave cloth stretched, and more than
-    Gauss-Seidel's; averages conserve no momentum where vertices have different numbers of neighbours, and bodies may
-    turn slowly on the floor; friction is remembered for one step only, so that heaps creep (`collide(sleep=...)` stops
-    them).
+    Limitations: no energy terms of a model's own, no viscosity, no creases; few iterations leave cloth stretched, and
+    more than Gauss-Seidel's; averages conserve no momentum where vertices have different numbers of neighbours, and
+    bodies may turn slowly on the floor; friction is remembered for one step only, so that heaps creep
+    (`collide(sleep=...)` stops them).
     """
 
     stiffness: float | None = None

@@ -47,9 +47,9 @@ class PbdVivace(PositionalSolver):
         plain: add the sum of the corrections as it is, as the paper does.
         colouring_algorithm: name of a colouring (see `vivace list colourings`).
 
-    Limitations: no energy terms of a model's own, no viscosity; few iterations leave cloth stretched; angular momentum
-    is not conserved, and bodies may turn slowly on the floor; friction is remembered for one step only, so that heaps
-    creep (`collide(sleep=...)` stops them).
+    Limitations: no energy terms of a model's own, no viscosity, no creases; few iterations leave cloth stretched;
+    angular momentum is not conserved, and bodies may turn slowly on the floor; friction is remembered for one step
+    only, so that heaps creep (`collide(sleep=...)` stops them).
     """
 
     stiffness: float | None = None

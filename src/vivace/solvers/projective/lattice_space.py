@@ -134,8 +134,8 @@ class LatticeSpace:
             reach = np.abs(xi[group.vertices[:, 0]] - xi[group.vertices[:, 1]]).max(axis=1, initial=0.0)
             near = own & (reach <= 1.0) & (group.parameters[:, 0] > 0)
             if (own & ~near).any():
-                self._constant_groups.append(_subset(group, own & ~near))
-            springs.append(self._pieces(_subset(group, near), xi, part_of))
+                self._constant_groups.append(group.subset(own & ~near))
+            springs.append(self._pieces(group.subset(near), xi, part_of))
         self.springs = self._by_cell(springs)
         tets: dict[phase_kernel, list[tuple[np.ndarray, ...]]] = {
             local_rotations: [],
@@ -150,9 +150,9 @@ class LatticeSpace:
             if group.kind.kernel is local_membranes:  # meshes of users have triangles larger than a cell
                 near = own & (np.ptp(xi[group.vertices], axis=1).max(axis=1, initial=0.0) <= 1.0)
                 if (own & ~near).any():
-                    self._constant_groups.append(_subset(group, own & ~near))
+                    self._constant_groups.append(group.subset(own & ~near))
                 own = near
-            own = _subset(group, own)
+            own = group.subset(own)
             cell, low = self._cell_of(xi[own.vertices].mean(axis=1), part_of[own.vertices[:, 0]])
             slopes = np.einsum("mrk,mkf->mfr", own.operator, features(xi[own.vertices] - low[:, None]))
             tets[group.kind.kernel].append((own.vertices, own.weights, own.operator, slopes, cell, own.parameters))
@@ -341,11 +341,6 @@ def _dense(rest: np.ndarray, part: Part) -> Part:
     smaller = part_of(rest, part.vertices, axes, extents, cells)
     smaller.dense = True
     return smaller
-
-
-def _subset(group: ConstraintGroup, some: np.ndarray) -> ConstraintGroup:
-    parts = (group.vertices[some], group.operator[some], group.weights[some], group.parameters[some])
-    return ConstraintGroup(group.kind, *parts)
 
 
 def _sampled(found: Sequence[tuple[np.ndarray, ...]], cells: int) -> tuple[np.ndarray, ...]:

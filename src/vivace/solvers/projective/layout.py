@@ -80,9 +80,11 @@ class Layout:
         potentials: bool = False,
     ):
         if system.positional:
+            kind = system.positional[0].kind
+            able = "a position based solver such as pbd-coloured, or newton" if kind.flow is None else "newton"
             raise InputError(
-                f"constraint {system.positional[0].kind.name!r} is known by its value alone, which projective dynamics "
-                "cannot use; choose a position based solver such as pbd-coloured, or newton"
+                f"constraint {kind.name!r} is known by its value alone, which projective dynamics cannot use; "
+                f"choose {able}"
             )
         if not potentials or len(system.hyperelastic) < len(system.model.terms):
             refuse_terms(system.model, "projective dynamics")
@@ -217,6 +219,7 @@ class Layout:
                 "slots": assign_slots(cursor, group.vertices[visit], self.rank),
                 "sums": row_sums(group.operator)[visit].astype(np.float32),
             }
+            group.follow(arrays["parameters"], np.argsort(visit))
             kernel = kind.kernel or local_pass(kind.project, kind.vertices, kind.rows, len(kind.parameters))
             phases.append(kernel.over(0, len(group), q=self.q, out=shares, **kernel.select(arrays)))
         viscous = self.system.viscous
