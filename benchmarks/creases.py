@@ -43,7 +43,8 @@ def main() -> None:
     for name, law in LAWS.items():
         sheet, film, folded_at, ended_at = folded_and_let_go(options.cells, max(frames), law, options.air)
         films[name] = [film[k] for k in frames]
-        told = f"folded {sum(folded_at):6.1f}° (in the fold {folded_at[0]:6.1f}°), in the end {angle(sheet, film[-1]):6.1f}°"
+        told = f"folded {sum(folded_at):6.1f}° (in the fold {folded_at[0]:6.1f}°), "
+        told += f"in the end {angle(sheet, film[-1]):6.1f}°"
         told += f" (at rest in the fold {ended_at[0]:6.1f}°, beside it {ended_at[1]:6.1f}°)"
         print(f"{' '.join(name.split()):18} {told}, closed form {kept_angle(**law):6.1f}°", flush=True)
     draw(sheet, films, options.times, options.out)
