@@ -2,6 +2,12 @@
 
 import os
 
+from hypothesis import HealthCheck, settings
+
+# How long an example takes, and drawing it, depends on what else the machine does.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 
 if _WORKER.startswith("gw") and hasattr(os, "sched_setaffinity"):

@@ -8,7 +8,6 @@ import urllib.request
 from types import SimpleNamespace
 
 import pytest
-from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from vivace.backends.cpu.compiling import compilation, compile_now, described
@@ -20,7 +19,7 @@ from vivace.viewer.security import Gate, url_of
 from vivace.viewer.starting import warm_up
 
 from .conftest import PATIENCE, SMALL
-from .test_server import closed
+from .test_server import closed, connect
 
 LIGHT = """
 import sys

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 import vivace as vv
 from viewer.conftest import until
+from viewer.test_server import connect
 from vivace.errors import FileError, InputError
 from vivace.viewer import uploads
 from vivace.viewer.mesh_content import CHECKS, check_content
