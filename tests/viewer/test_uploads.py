@@ -14,7 +14,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 import vivace as vv
-from viewer.conftest import until
+from viewer.conftest import PATIENCE, until
 from viewer.test_server import connect
 from vivace.errors import FileError, InputError
 from vivace.viewer import uploads
@@ -52,7 +52,7 @@ async def send(viewer, name, data, size=None, **more):
 
 def is_up(viewer):
     """The physics and the server answer."""
-    assert viewer.session.ask(lambda: True).result(60)
+    assert viewer.session.ask(lambda: True).result(PATIENCE)
     assert not viewer.server._uploads._busy
 
 
