@@ -77,10 +77,12 @@ def test_a_port_that_is_taken_is_said():
 
 
 @pytest.mark.slow
-def test_a_scene_that_is_not_there_is_said_and_ends_it():
+def test_a_scene_that_is_not_there_is_said_and_ends_it(capsys):
+    """With the nearest that there is."""
     from vivace.cli import main
 
     assert main(["view", "tableclot", "--no-browser", "--port", "0"]) == 1
+    assert "tablecloth" in capsys.readouterr().err
 
 
 @pytest.mark.slow
