@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,19 @@ from vivace.cli.main import parser
 from vivace.scenes import make_scene
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def benchmark(monkeypatch, capsys):
+    """Run a benchmark as its command does, in this process, which has loaded everything already; what it printed."""
+
+    def run(name, *arguments):
+        monkeypatch.syspath_prepend(str(BENCHMARKS))
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
+        importlib.import_module(name).main()
+        return capsys.readouterr().out
+
+    return run
 
 
 @pytest.fixture
@@ -32,12 +44,9 @@ def position_based(monkeypatch):
 
 
 @pytest.mark.slow
-def test_comparison_quick(tmp_path, comparison):
+def test_comparison_quick(tmp_path, benchmark, comparison):
     """Every part leaves its figure, and every number that was measured is on the page."""
-    command = [sys.executable, str(BENCHMARKS / "comparison.py"), "--quick", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(tmp_path / "comparison.md")
+    assert benchmark("comparison", "--quick", "--out", tmp_path).strip() == str(tmp_path / "comparison.md")
     page = (tmp_path / "comparison.md").read_text(encoding="utf-8")
     parts = json.loads((tmp_path / "figures" / "comparison.json").read_text(encoding="utf-8"))
     assert list(parts) == list(comparison.PARTS)
@@ -142,92 +151,65 @@ def test_benchmarks_that_are_named_exist():
 
 
 @pytest.mark.slow
-def test_ball_pile_leaves_a_film_and_the_same_bits(tmp_path):
+def test_ball_pile_leaves_a_film_and_the_same_bits(tmp_path, benchmark):
     """Balls fall on each other; the steps that are measured have the same bits with one thread and with two."""
-    command = [sys.executable, str(BENCHMARKS / "ball_pile.py"), "--size", "4", "--frames", "30", "--steps", "2"]
-    command += ["--every", "15", "--film", "pile.gif", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "same bits" in done.stdout
+    options = ["--size", 4, "--frames", 30, "--steps", 2, "--every", 15, "--film", "pile.gif", "--out", tmp_path]
+    assert "same bits" in benchmark("ball_pile", *options)
     found = json.loads((tmp_path / "pile.json").read_text())
     assert found["bodies"] == 4**3 + 5
     assert [run["threads"] for run in found["runs"]] == [1, 2]
     assert found["runs"][0]["contacts"] > 30
     assert {"pile.gif", "pile.png", "checkpoint.npz"} <= {path.name for path in tmp_path.iterdir()}
-    command += ["--resume", str(tmp_path / "checkpoint.npz"), "--frames", "32"]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    benchmark("ball_pile", *options, "--resume", tmp_path / "checkpoint.npz", "--frames", 32)
 
 
 @pytest.mark.slow
-def test_force_against_stretch_is_that_of_the_material(tmp_path):
+def test_force_against_stretch_is_that_of_the_material(tmp_path, benchmark):
     """A box between grips, against `hyperelastic.uniaxial`: forces within 1 %, at stretches of 0.4 and 2.5."""
-    options = [
-        "--resolution",
-        "2",
-        "--count",
-        "1",
-        "--materials",
-        "neo-hookean,fung",
-        "--out",
-        str(tmp_path / "curves.png"),
-    ]
-    command = [sys.executable, str(BENCHMARKS / "force_stretch.py"), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    off = [float(number) for number in re.findall(r"off by (\S+) %", done.stdout)]
+    options = ["--resolution", 2, "--count", 1, "--materials", "neo-hookean,fung", "--out", tmp_path / "curves.png"]
+    printed = benchmark("force_stretch", *options)
+    off = [float(number) for number in re.findall(r"off by (\S+) %", printed)]
     assert len(off) == 2
     assert max(off) < 1
-    stretches = [float(number) for number in re.findall(r"([\d.]+): -?\d+ N", done.stdout)]
+    stretches = [float(number) for number in re.findall(r"([\d.]+): -?\d+ N", printed)]
     assert min(stretches) < 0.41
     assert max(stretches) > 2.49
     assert (tmp_path / "curves.png").stat().st_size > 1000
 
 
 @pytest.mark.slow
-def test_box_figures(tmp_path):
+def test_box_figures(tmp_path, benchmark):
     """Two sheets of four materials, in balance; Mooney-Rivlin and Fung resist more when pressed, as in the paper."""
-    command = [sys.executable, str(BENCHMARKS / "box_figures.py"), "--resolution", "3", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = dict(re.findall(r"^(\S+) +compress +(\S+) kN", done.stdout, re.MULTILINE))
+    printed = benchmark("box_figures", "--resolution", 3, "--out", tmp_path)
+    found = dict(re.findall(r"^(\S+) +compress +(\S+) kN", printed, re.MULTILINE))
     force = {name: -float(value) for name, value in found.items()}
     assert 0 < force["stvk"] < force["neo-hookean"] < force["mooney-rivlin"] < force["fung"]
-    assert "not in balance" not in done.stdout
-    assert done.stdout.count(" % converted") == 4
+    assert "not in balance" not in printed
+    assert printed.count(" % converted") == 4
     for name in ("box-models.png", "box-conversion.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
-def test_inside_out(tmp_path):
-    options = ["--seeds", "1", "--materials", "corotated", "--solvers", "descent", "--json"]
-    command = [sys.executable, str(BENCHMARKS / "inside_out.py"), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)[0]["back"] == 1
+def test_inside_out(benchmark):
+    options = ["--seeds", 1, "--materials", "corotated", "--solvers", "descent", "--json"]
+    assert json.loads(benchmark("inside_out", *options))[0]["back"] == 1
 
 
 @pytest.mark.slow
-def test_elements_are_timed_both_ways():
-    options = ["--resolution", "4", "--repeat", "2", "--materials", "neo-hookean"]
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "elements.py"), *options], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert len(re.findall(r"\d+ / \d+ \([\d.]+\)", done.stdout)) == 5
+def test_elements_are_timed_both_ways(benchmark):
+    printed = benchmark("elements", "--resolution", 4, "--repeat", 2, "--materials", "neo-hookean")
+    assert len(re.findall(r"\d+ / \d+ \([\d.]+\)", printed)) == 5
 
 
 @pytest.mark.slow
-def test_hyperelastic_motion_leaves_a_strip(tmp_path):
+def test_hyperelastic_motion_leaves_a_strip(tmp_path, benchmark):
     """A line for each solver, and a row of pictures for each and for the converged run.
 
     How far those come that have milliseconds is the machine's affair; those with iterations come as far on all.
     """
-    options = ["--resolution", "16", "--frames", "2", "--out", str(tmp_path / "strip.png")]
-    command = [sys.executable, str(BENCHMARKS / "hyperelastic_motion.py"), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    options = ["--resolution", 16, "--frames", 2, "--out", tmp_path / "strip.png"]
+    lines = benchmark("hyperelastic_motion", *options).splitlines()
     assert len(lines) == 8
     off = [float(re.findall(r"\(([\d.]+) %\)", line)[-1]) for line in lines]
     assert np.isfinite(off).all()

@@ -21,7 +21,7 @@ def work(connection):
             raise ValueError("as it was told")
         connection.send(said)
 """
-LONG_S = 120
+LONG_S = 600
 
 
 @pytest.fixture

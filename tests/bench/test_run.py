@@ -1,13 +1,13 @@
 """`vivace.bench.run`: what is counted, when the error is measured, and that the settings repeat a run."""
 
 import json
-import threading
-import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from vivace import Budget, Cloth, InputError, Jelly, Model, Simulation, mesh
+from vivace.bench import run as bench_run
 from vivace.bench.run import WARM_UP, run, settle
 from vivace.scenes import Scene, make_scene
 
@@ -167,22 +167,21 @@ def test_the_scenes_own_solver_and_budget_by_default(cloth):
     np.testing.assert_array_equal(result.sweeps, 6)
 
 
-@pytest.mark.slow
-def test_settling_takes_no_time_when_nothing_is_busy_and_ends_when_something_is():
-    begin = time.perf_counter()
-    settle()
-    busy = threading.Event()
+@pytest.mark.parametrize(
+    ("busy", "slept"),
+    [((1.0, 0.0), 2), ((0.5, 0.5, 0.5, 0.1), 4), ((1.0,) * 100, 5)],
+    ids=["idle", "for a while", "always"],
+)
+def test_settling_ends_when_nothing_is_busy_or_its_time_is_up(monkeypatch, busy, slept):
+    """`busy` is the share of the process in each hundredth of a second; 50 ms are five of them."""
+    clock, shares = {"wall": 0.0, "process": 0.0, "naps": 0}, iter(busy)
 
-    def spin():
-        while not busy.is_set():
-            pass
+    def sleep(seconds):
+        clock["wall"] += seconds
+        clock["process"] += seconds * next(shares)
+        clock["naps"] += 1
 
-    thread = threading.Thread(target=spin)
-    thread.start()
-    between = time.perf_counter()
-    settle(0.05)
-    end = time.perf_counter()
-    busy.set()
-    thread.join()
-    assert between - begin < 0.6
-    assert end - between >= 0.05
+    times = SimpleNamespace(perf_counter=lambda: clock["wall"], process_time=lambda: clock["process"], sleep=sleep)
+    monkeypatch.setattr(bench_run, "time", times)
+    settle(0.0499)
+    assert clock["naps"] == slept

@@ -54,6 +54,17 @@ def test_a_named_scene(tmp_path):
     np.testing.assert_allclose(sim.model.groups[0].weights, 4 * scene.model.groups[0].weights)
 
 
+def test_what_is_none_is_left_out(tmp_path):
+    """TOML has no word for it; where it is not the default, that is an error."""
+    plain, creased = load_scene("tablecloth", resolution=3), load_scene("tablecloth", resolution=3, crease=20.0)
+    assert "crease" not in tomllib.loads(scene_text(plain))["parameters"]
+    assert again(tmp_path, plain).settings["parameters"]["crease"] is None
+    assert again(tmp_path, creased).settings["parameters"]["crease"] == 20.0
+    plain.settings["parameters"]["side"] = None
+    with pytest.raises(InputError, match="cannot say that side of 'tablecloth' is None"):
+        scene_text(plain)
+
+
 def test_twice(tmp_path):
     """What was saved can be saved again: stiffness multiplies, the rest is replaced."""
     once = again(tmp_path, load_scene("bar", resolution=3), stiffness=2.0, wind=(1, 0, 0))

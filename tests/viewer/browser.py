@@ -24,6 +24,15 @@ FLAGS = (
 MIDDLE = DRAWN * DRAWN // 2 + DRAWN // 2  # of the cloth
 SCREENSHOTS = Path(os.environ.get("VIVACE_SCREENSHOTS", "out/viewer"))
 
+# Everything that the page says for some seconds only: a test that comes late on a busy machine reads it all the same.
+LISTENING = """
+window.said = [];
+new MutationObserver(() => {
+    for (const { textContent } of document.querySelectorAll(".notices li, .foot [role=status] .still, .progress"))
+        if (!window.said.includes(textContent)) window.said.push(textContent);
+}).observe(document, { subtree: true, childList: true, characterData: true });
+"""
+
 BUILT = pytest.mark.skipif(not (PAGE / "app.js").is_file(), reason="the page has not been built")
 
 
@@ -34,7 +43,7 @@ def open_browser():
     if found is None:
         pytest.skip("there is no Chromium")
     running = playwright.sync_playwright().start()
-    return running, running.chromium.launch(executable_path=found, args=list(FLAGS))
+    return running, running.chromium.launch(executable_path=found, args=list(FLAGS), timeout=1000 * PATIENCE)
 
 
 class Page:
@@ -43,6 +52,7 @@ class Page:
     def __init__(self, browser, viewer, **context):
         self.viewer, self.errors = viewer, []
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context})
+        self.context.add_init_script(LISTENING)
         self.page = self.context.new_page()
         self.page.set_default_timeout(1000 * PATIENCE)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -64,6 +74,10 @@ class Page:
                 return found
             time.sleep(0.03)
         raise AssertionError(f"{script} did not come true within {PATIENCE} s")
+
+    def until_said(self, pattern):
+        """Wait until the page says, or has said since it was loaded, what a regular expression describes."""
+        self.until(f"window.said.some((one) => /{pattern}/.test(one))")
 
     def frames(self, count=3):
         """Let the page draw some more frames."""

@@ -46,4 +46,4 @@ def rewriting(port):
         yield there["port"]
     finally:
         loop.call_soon_threadsafe(there["end"].set)
-        thread.join(timeout=10)
+        thread.join()

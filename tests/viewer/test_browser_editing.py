@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from viewer.browser import BUILT, Page, aim, change_seen, sim_of
-from viewer.conftest import DRAWN, SWEEPS, until
+from viewer.conftest import DRAWN, PATIENCE, SWEEPS, until
 from vivace.mesh import connected_components
 from vivace.viewer import Target, Viewer
 from vivace.viewer.messages import Change, History
@@ -118,10 +118,11 @@ def test_a_stroke_cuts(app, hanging):
 def test_enter_pins_what_is_in_the_middle(app, hanging):
     aim(app, hanging, 0)
     app.page.check("#tool_pin", force=True)
+    app.page.evaluate("window.said.length = 0")
     app.page.focus("#view")
     app.page.keyboard.press("Enter")
     until(
-        lambda: len(sim_of(hanging).model.pinned) == 3 or app.page.query_selector(".notices li"), "the pin, or a word"
+        lambda: len(sim_of(hanging).model.pinned) == 3 or app.page.evaluate("window.said.length"), "the pin, or a word"
     )
 
 
@@ -197,6 +198,7 @@ def test_a_link_restores_settings_and_camera(app, hanging, chromium):
     change_seen(hanging, "gravity", 9.0)
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
     page.goto(whole)
     change_seen(hanging, "gravity", 4.0)
     until(lambda: page.evaluate("!!window.vivace && window.vivace.ready"), "the page")
@@ -223,11 +225,8 @@ def test_progress_and_cancelling(app, hanging):
     until(lambda: not session.recording.active, "the end")
     app.until("!document.querySelector('#save_recording').disabled")
     app.page.click("#save_recording")
-    app.until(
-        "/(getting ready \\(\\d+ s\\)|drawing the film): \\d+ of \\d+/"
-        ".test(document.querySelector('.progress')?.textContent)"
-    )
+    app.until_said(r"(getting ready \(\d+ s\)|drawing the film): \d+ of \d+")
     app.shoot("editing-progress")
     app.page.click("#cancel_save")
     app.until("!document.querySelector('.progress')")
-    app.until("[...document.querySelectorAll('.notices li')].some((one) => /cancelled/.test(one.textContent))")
+    app.until_said("cancelled")

@@ -11,8 +11,6 @@ from vivace.viewer.messages import Change
 
 pytestmark = [BUILT, pytest.mark.slow]
 
-SAYS = "document.querySelector('.foot [role=status] .still')?.textContent ?? ''"
-
 
 @pytest.fixture(scope="module")
 def app(chromium, cloth):
@@ -45,7 +43,7 @@ def test_what_slips_is_said(app, cloth):
     """Pressed into the table until the hand gives up: the page says so and lets go of it, too."""
     x, y = press(app, cloth, MIDDLE)
     app.page.mouse.move(x, y + 260, steps=4)
-    app.until("/slipped out of your hand/.test(document.querySelector('.notices').textContent)")
+    app.until_said("slipped out of your hand")
     app.shoot("hand-slipped")
     assert not sim_of(cloth).grabbed
     app.until("document.querySelector('#view').style.cursor !== 'grabbing'")
@@ -94,12 +92,12 @@ def test_grabbing_by_keyboard_alone(app, cloth):
     app.frames(5)
     page.focus("#view")
     page.keyboard.press("Enter")
-    app.until(f"/^Aiming/.test({SAYS})")
+    app.until_said("^Aiming")
     camera = page.evaluate("window.vivace.camera.position.toArray()")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("Enter")
-    app.until(f"/^Holding/.test({SAYS})")
+    app.until_said("^Holding")
     until(lambda: sim_of(cloth).hands, "the grab")
     (hand,) = sim_of(cloth).hands
     first = hand.goals[0].copy()
@@ -108,16 +106,16 @@ def test_grabbing_by_keyboard_alone(app, cloth):
     until(lambda: np.linalg.norm(hand.goals[0] - first) > 0.03, "the pull")
     app.shoot("hand-keyboard")
     page.keyboard.press("Enter")
-    app.until(f"/^Let go/.test({SAYS})")
+    app.until_said("^Let go")
     until(lambda: not sim_of(cloth).grabbed, "the release")
     np.testing.assert_allclose(page.evaluate("window.vivace.camera.position.toArray()"), camera, atol=1e-6)
     page.keyboard.press("Enter")  # and away from the body
     for _ in range(40):
         page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
-    app.until(f"/^There is nothing to hold/.test({SAYS})")
+    app.until_said("^There is nothing to hold")
     page.keyboard.press("Escape")
-    app.until(f"/^No longer aiming/.test({SAYS})")
+    app.until_said("^No longer aiming")
     page.keyboard.press("ArrowLeft")  # which turns the view again
     turned = lambda: np.subtract(page.evaluate("window.vivace.camera.position.toArray()"), camera)  # noqa: E731
     until(lambda: np.linalg.norm(turned()) > 0.01, "the turn")

@@ -124,7 +124,7 @@ def test_behind_jupyter_server_proxy(chromium, tmp_path):
                 until_said(page, "Not let in")
         finally:
             jupyter.terminate()
-            jupyter.wait(timeout=60)
+            jupyter.wait(timeout=PATIENCE)
 
 
 def until_moving_or_said(page, text):

@@ -118,7 +118,7 @@ def test_a_mesh_of_ones_own_is_thrown_in(app, table, tmp_path):
     save(cross(), file)
     app.page.set_input_files("#add_mesh", str(file))
     until(lambda: sim_of(table).bodies is not None, "the cross")
-    app.until("/touches by its convex hull/.test(document.querySelector('.notices').textContent)")
+    app.until_said("touches by its convex hull")
     app.shoot("things-thrown")
     app.page.click("#reset")
     until(lambda: sim_of(table).bodies is None, "the start")

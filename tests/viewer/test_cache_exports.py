@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vivace as vv
-from viewer.conftest import running
+from viewer.conftest import PATIENCE, running
 from vivace.caches import CACHES, is_installed
 from vivace.errors import MissingExtraError
 from vivace.viewer import Target, exports
@@ -24,9 +24,9 @@ def recorded():
     with running() as told:
         told.session.ask(
             lambda: told.session.recording.begin(told.session.scene, told.session.settings, told.session.sims[0])
-        ).result(10)
+        ).result(PATIENCE)
         told.frames(5)
-        told.session.ask(told.session.recording.end).result(10)
+        told.session.ask(told.session.recording.end).result(PATIENCE)
         yield told.session.recording
 
 
@@ -78,9 +78,9 @@ def test_a_process_of_its_own_writes_it_and_tells_how_far_it_is(recorded, tmp_pa
 def test_rigid_bodies_are_written_as_their_surfaces(tmp_path):
     with running(Target("box-on-jelly", {})) as told:
         session = told.session
-        session.ask(lambda: session.recording.begin(session.scene, session.settings, session.sims[0])).result(10)
+        session.ask(lambda: session.recording.begin(session.scene, session.settings, session.sims[0])).result(PATIENCE)
         told.frames(3)
-        session.ask(session.recording.end).result(10)
+        session.ask(session.recording.end).result(PATIENCE)
         recorded_cache(session.recording, ".mdd").write(tmp_path / "made.zip")
         frames, triangles, _, _, _ = session.recording.surfaces()
     found = vv.caches.read(unpacked("mdd", (tmp_path / "made.zip").read_bytes(), tmp_path))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viewer.conftest import running, until
+from viewer.conftest import PATIENCE, running, until
 from vivace.errors import InputError
 from vivace.scenes import load_scene
 from vivace.scenes.edits import MOST_CUTS, Edits
@@ -57,7 +57,7 @@ def test_a_link_restores_pins_and_cuts(tmp_path):
         text, model = session.edited.text, session.running_scene.model
         assert [message for message, _ in told.said if isinstance(message, m.Edited)][-1].text == text
         saved = tmp_path / "saved.toml"
-        saved.write_text(session.ask(lambda: _scene_file(session)).result(60), encoding="utf-8")
+        saved.write_text(session.ask(lambda: _scene_file(session)).result(PATIENCE), encoding="utf-8")
         told.tell(m.History("undo"))
         told.tell(m.History("undo"))
         until(lambda: session.edited.text == "", "nothing left")
@@ -95,14 +95,14 @@ def test_a_saved_scene_is_edited_further(tmp_path):
         told.tell(m.Cut(EYE, STROKE, 1))
         until(lambda: len(told.session.running_scene.cuts) == 1, "the cut")
         saved = tmp_path / "saved.toml"
-        saved.write_text(told.session.ask(lambda: _scene_file(told.session)).result(60), encoding="utf-8")
+        saved.write_text(told.session.ask(lambda: _scene_file(told.session)).result(PATIENCE), encoding="utf-8")
     with running(Target(str(saved), {})) as told:
         told.frames(1)
         session = told.session
         assert session.edited.text == ""
         told.tell(m.Cut(EYE, [[0.13, 0.0, -0.7], [0.13, 0.0, -0.2]], 1))
         until(lambda: session.edited.text.count("_c") == 1, "another")
-        saved.write_text(session.ask(lambda: _scene_file(session)).result(60), encoding="utf-8")
+        saved.write_text(session.ask(lambda: _scene_file(session)).result(PATIENCE), encoding="utf-8")
         model = session.running_scene.model
     read = load_scene(saved)
     np.testing.assert_array_equal(read.model.mesh.triangles, model.mesh.triangles)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from viewer.conftest import SMALL, Told, running, until
+from viewer.conftest import PATIENCE, SMALL, Told, running, until
 from vivace.errors import FileError, InputError
 from vivace.solvers import Budget
 from vivace.viewer import Target
@@ -23,7 +23,7 @@ def saved(told, path):
         return bits(session)
 
     session = told.session
-    return session.ask(take).result(60)
+    return session.ask(take).result(PATIENCE)
 
 
 def replayed(path, **options):
@@ -222,7 +222,7 @@ def test_bodies_that_were_thrown_in_and_things_that_were_moved_are_replayed_to_t
         told.frames(2)
         told.tell(stroke(told))
         told.frames(3)
-        expected, poses = saved(told, path), told.session.ask(lambda: body_bits(told.session)).result(60)
+        expected, poses = saved(told, path), told.session.ask(lambda: body_bits(told.session)).result(PATIENCE)
         assert not [text for text in told.notices() if "cannot" in text]
     again = replayed(path)
     assert len(again.sims[0].bodies) >= 2

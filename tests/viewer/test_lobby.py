@@ -8,7 +8,6 @@ import urllib.request
 from types import SimpleNamespace
 
 import pytest
-from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from vivace.backends.cpu.compiling import compilation, compile_now, described
@@ -20,7 +19,7 @@ from vivace.viewer.security import Gate, url_of
 from vivace.viewer.starting import warm_up
 
 from .conftest import PATIENCE, SMALL
-from .test_server import closed
+from .test_server import closed, connect
 
 LIGHT = """
 import sys
@@ -78,10 +77,12 @@ def test_a_port_that_is_taken_is_said():
 
 
 @pytest.mark.slow
-def test_a_scene_that_is_not_there_is_said_and_ends_it():
+def test_a_scene_that_is_not_there_is_said_and_ends_it(capsys):
+    """With the nearest that there is."""
     from vivace.cli import main
 
     assert main(["view", "tableclot", "--no-browser", "--port", "0"]) == 1
+    assert "tablecloth" in capsys.readouterr().err
 
 
 @pytest.mark.slow

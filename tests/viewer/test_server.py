@@ -15,7 +15,7 @@ from viewer.conftest import PATIENCE, until
 from vivace.viewer import server as serving
 from vivace.viewer.packing import unpack
 
-connect = partial(connect_within, open_timeout=PATIENCE)
+connect = partial(connect_within, open_timeout=PATIENCE, ping_timeout=None)
 
 
 def address(viewer, token=None):

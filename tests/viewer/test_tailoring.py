@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import vivace as vv
-from viewer.conftest import SMALL, running, until
+from viewer.conftest import PATIENCE, SMALL, running, until
 from vivace.errors import InputError, UnknownNameError
 from vivace.scenes import load_scene
 from vivace.viewer import Target
@@ -150,7 +150,7 @@ def test_what_was_made_is_saved(told, tmp_path):
     told.frames(1)
     told.change(fabric="denim", self_contact=True)
     path = tmp_path / "saved.toml"
-    path.write_text(told.session.ask(lambda: _scene_file(told.session)).result(60))
+    path.write_text(told.session.ask(lambda: _scene_file(told.session)).result(PATIENCE))
     model = load_scene(path).model
     np.testing.assert_allclose(model.masses, sim_of(told).model.masses)
     assert model.collisions.itself

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 import vivace as vv
-from viewer.conftest import until
+from viewer.conftest import PATIENCE, until
+from viewer.test_server import connect
 from vivace.errors import FileError, InputError
 from vivace.viewer import uploads
 from vivace.viewer.mesh_content import CHECKS, check_content
@@ -52,7 +52,7 @@ async def send(viewer, name, data, size=None, **more):
 
 def is_up(viewer):
     """The physics and the server answer."""
-    assert viewer.session.ask(lambda: True).result(60)
+    assert viewer.session.ask(lambda: True).result(PATIENCE)
     assert not viewer.server._uploads._busy
 
 

@@ -150,14 +150,6 @@ def test_from_the_shell():
 
 
 @pytest.mark.slow
-def test_an_unknown_scene_suggests_the_nearest():
-    command = [sys.executable, "-m", "vivace", "view", "tableclot", "--no-browser"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "tablecloth" in done.stderr
-
-
-@pytest.mark.slow
 def test_precision_of_the_wire(page):
     from vivace.viewer.frames import frame_message
     from vivace.viewer.packing import unpack

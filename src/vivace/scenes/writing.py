@@ -17,7 +17,7 @@ from ..solvers.rigid import CONTACT_SOLVERS
 from .edits import Edits
 from .files import HIGHEST
 from .rigid_scene import RigidScene
-from .scene import Scene
+from .scene import Scene, parameters_of
 
 
 def scene_text(
@@ -99,11 +99,20 @@ def _meant(values: list[float]) -> list[float]:
     return [0.0 if abs(value) < 1e-9 * largest else float(f"{value:.9g}") for value in values]
 
 
+def _told(scene: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a named scene without those that are None, for which TOML has no word, by default."""
+    usual = parameters_of(scene)
+    for name, value in parameters.items():
+        if value is None and usual[name] is not None:
+            raise InputError(f"a scene file cannot say that {name} of {scene!r} is None; choose a value")
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
 def _source(scene: Scene | RigidScene) -> dict[str, Any]:
     """The part of the file that says what is simulated."""
     known = scene.settings
     if "scene" in known:
-        data: dict[str, Any] = {"scene": known["scene"], "parameters": dict(known["parameters"])}
+        data: dict[str, Any] = {"scene": known["scene"], "parameters": _told(known["scene"], known["parameters"])}
         for table in ("fabric", "self_contact", "collisions", "bodies", "world"):
             if table in known:
                 data[table] = known[table]

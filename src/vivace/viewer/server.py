@@ -54,6 +54,7 @@ MOST_CLIENTS = 8
 MOST_FAULTS = 100  # messages that make no sense, after which a client is not listened to any longer
 MOST_MAIL = 64  # messages kept for a client that does not read
 MOST_FILES = 4  # made for downloading; the oldest go first
+ANSWER_S = 60.0  # until the simulation answers between two steps, of which the first compile their kernels
 REFUSED, TOO_MANY, FULL = 1008, 1008, 1013  # codes for closing a socket [RFC 6455, section 7.4]
 logger = logging.getLogger(__name__)
 
@@ -302,15 +303,16 @@ class Server:
         session = self.session
         stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in Path(session.scene.name).stem) or "scene"
         if message.what == "scene":
-            return f"{stem}.toml", "application/toml", session.ask(lambda: _scene_file(session)).result(10).encode()
+            text = session.ask(lambda: _scene_file(session)).result(ANSWER_S)
+            return f"{stem}.toml", "application/toml", text.encode()
         if message.what == "pose":
-            shown, sim = session.ask(lambda: (session.newest, session.sims[0])).result(10)
+            shown, sim = session.ask(lambda: (session.newest, session.sims[0])).result(ANSWER_S)
             if shown is None:
                 raise InputError("there is nothing to be seen yet")
             mesh = sim.model.mesh if isinstance(sim, Simulation) else None
             kind, body = pose_file(shown.backdrop.triangles, shown.views[0], message.format, mesh)
             return f"{stem}-{shown.number}.{POSE_FORMATS[message.format].name}", kind, body
-        if session.ask(lambda: session.recording.active).result(10):
+        if session.ask(lambda: session.recording.active).result(ANSWER_S):
             raise InputError("stop the recording first")
         camera = Camera(tuple(message.eye), tuple(message.target)) if message.eye and message.target else None  # type: ignore[arg-type]
         kind, body = recording_file(session.recording, message.format, camera, work)

@@ -70,14 +70,14 @@ def at_once(*calls):
     gate = threading.Barrier(len(calls))
 
     def work(function, arguments):
-        gate.wait(timeout=120)
+        gate.wait(timeout=600)
         function(*arguments)
 
     threads = [threading.Thread(target=work, args=call, daemon=True) for call in calls]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=120)
+        thread.join(timeout=600)
     assert not any(thread.is_alive() for thread in threads), "hangs"
 
 

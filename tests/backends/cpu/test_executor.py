@@ -222,7 +222,7 @@ def finishes(target, *args):
     box = []
     thread = threading.Thread(target=lambda: box.append(target(*args)), daemon=True)
     thread.start()
-    thread.join(timeout=120)
+    thread.join(timeout=600)
     assert not thread.is_alive(), "hangs"
     return box[0]
 
@@ -257,7 +257,7 @@ def test_two_plans_at_once_share_the_helpers():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=120)
+        thread.join(timeout=600)
     assert results == [True, True]
 
 
