@@ -29,7 +29,7 @@ WIDTHS = pytest.mark.parametrize("width", [1, 2, 3], ids=["vertices", "edges", "
 class Features:
     """Features of `width` random corners each, on their way from q to s, bounded."""
 
-    def __init__(self, width, q, s, count=60, seed=0):
+    def __init__(self, width, q, s, count=60, seed=0, wider=None):
         rng = np.random.default_rng(seed)
         n = len(q)
         self.q, self.shifted, self.settings = to_rows(q), np.zeros((n, 4), np.float32), np.zeros(SETTINGS)
@@ -43,6 +43,8 @@ class Features:
         self.drift, self.grid = np.full((count, 4), np.nan, np.float32), Grid.of(count)
         boxes = {"low": self.grid.low, "high": self.grid.high, "level": self.grid.level}
         sizes = {"corners": self.corners, "width": np.array([width]), "drift": self.drift, "passive": passive}
+        self.wider = np.zeros(0, np.float32) if wider is None else wider
+        sizes["wider"] = self.wider
         Plan([bound.over(0, count, **boxes, **sizes, **moving)], 2).run()
         self.moved = (self.shifted.astype(np.float64) - self.q)[self.corners, :3]  # (count, width, 3)
 
@@ -115,7 +117,7 @@ def test_drifts_in_the_order_of_the_grid(width):
     order[:] = np.random.default_rng(0).permutation(count)
     corners, drifts = np.zeros((count, width), np.int32), np.full((count, 4), np.nan, np.float32)
     given = {"order": order, "drift": features.drift, "drifts": drifts}
-    given |= {"passive": features.passive, "settings": features.settings}
+    given |= {"passive": features.passive, "settings": features.settings, "wider": features.wider}
     start, vector = np.zeros((2, count, 4), np.float32)
     alike = np.arange(len(features.q), dtype=np.int32) // 2 if width > 1 else np.arange(len(features.q))
     phase = {
