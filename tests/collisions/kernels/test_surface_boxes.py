@@ -109,6 +109,18 @@ def test_boxes_hold_the_way(width):
 
 
 @WIDTHS
+def test_thick_features_have_wider_boxes(width):
+    """By as much as their thickest corner reaches farther."""
+    wider = np.random.default_rng(width).uniform(0, 0.1, 40).astype(np.float32)
+    way = random_way(width + 10)
+    usual, features = Features(width, *way), Features(width, *way, wider=wider)
+    more = wider[features.corners].max(axis=1)[:, None]
+    slack = 2 * EPS32 * np.abs(features.grid.high[:, :3]).max()
+    np.testing.assert_allclose(features.grid.low[:, :3], usual.grid.low[:, :3] - more, rtol=0, atol=slack)
+    np.testing.assert_allclose(features.grid.high[:, :3], usual.grid.high[:, :3] + more, rtol=0, atol=slack)
+
+
+@WIDTHS
 def test_drifts_in_the_order_of_the_grid(width):
     """Row i is that of feature order[i]; a triangle's spread has room for its planes: 1e-4 of its longest side."""
     features = Features(width, *random_way(width + 20))
