@@ -150,8 +150,8 @@ def test_triangles_against_rigid_bodies(threads):
 # --- at rest --------------------------------------------------------------------------------------------------------
 
 
-def settled(model, solver="auto", threads=1, steps=120, h=1 / 120):
-    sim = vv.Simulation(model, solver=solver, time_step=h, budget=vv.Budget(iterations=8), threads=threads)
+def settled(model, solver="auto", threads=1, steps=60, h=1 / 120, iterations=8):
+    sim = vv.Simulation(model, solver=solver, time_step=h, budget=vv.Budget(iterations=iterations), threads=threads)
     for _ in range(steps):
         sim.step()
     return sim
@@ -162,15 +162,28 @@ def layers(sim, names):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", ["auto", "pbd-coloured", "vivace"])
+@pytest.mark.parametrize("solver", ["pbd-coloured", "pbd-vivace"])
 def test_a_stack_of_three_at_rest(solver):
     """t_a above the floor, (t_a + t_b)/2 and (t_b + t_c)/2 above each other; nothing has crossed."""
     names, t = ["a", "b", "c"], np.array([THICK, THIN, 0.008])
     apart = np.array([t[0], 0.5 * (t[0] + t[1]), 0.5 * (t[1] + t[2])])
     model = sheets(np.cumsum(apart) + 0.001 * np.arange(1, 4), names)
     model = model.collide([Plane()], thickness=dict(zip(names, t.tolist(), strict=True)))
-    sim = settled(model, solver)
-    assert np.diff(layers(sim, names), prepend=0.0) == pytest.approx(apart, rel=0.1)
+    sim = settled(model, solver, steps=30)
+    assert np.diff(layers(sim, names), prepend=0.0) == pytest.approx(apart, rel=0.01)
+    assert len(crossings(sim.positions, model.mesh.triangles)[0]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("below", [THIN, THICK])
+def test_two_sheets_at_rest_in_projective_dynamics(below):
+    """The same, whichever is below; nearly converged, as contacts between surfaces have no memory."""
+    t = np.array([below, THIN + THICK - below])
+    apart = np.array([t[0], 0.5 * (t[0] + t[1])])
+    model = sheets(np.cumsum(apart) + [0.001, 0.002], ["a", "b"])
+    model = model.collide([Plane()], thickness={"a": t[0], "b": t[1]})
+    sim = settled(model, iterations=40)
+    assert np.diff(layers(sim, ["a", "b"]), prepend=0.0) == pytest.approx(apart, rel=0.05)
     assert len(crossings(sim.positions, model.mesh.triangles)[0]) == 0
 
 
