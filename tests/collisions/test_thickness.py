@@ -8,9 +8,11 @@ import pytest
 import vivace as vv
 from vivace.collisions import Box, Plane, Sphere, crossings
 from vivace.collisions.collider_contacts import ColliderSearch
+from vivace.collisions.contacts import Contacts, patch_ids
 from vivace.collisions.impact_zones import SHARE
+from vivace.collisions.kernels.triangles import SLOTS
 from vivace.collisions.moving import MovingSearch, Poses
-from vivace.collisions.patches import NEAR
+from vivace.collisions.patches import NEAR, triangles_of
 from vivace.collisions.thickness import as_thicknesses, least_of_pairs, thickness_at, thickness_of_elements
 
 THIN, THICK = 0.004, 0.012
@@ -46,6 +48,19 @@ def test_arrays_of_thickness():
     np.testing.assert_array_equal(least_of_pairs(each, rows_, 1, np.arange(4) > 0), [1.0, 1.0])
     np.testing.assert_array_equal(least_of_pairs(each, rows_, 1, np.arange(4) < 2), [2.0, 3.0])
     np.testing.assert_array_equal(least_of_pairs(one, rows_, 1, none), [0.5, 0.5])
+
+
+def test_how_fast_contacts_recover():
+    """Of two sides the mean; a patch has its first vertex twice, and a wall but one."""
+    each = Contacts(recovery=np.array([1.0, 2.0, 4.0, 3.0]))
+    np.testing.assert_array_equal(each.recoveries(np.array([[0, 1, 2, 3], [1, 2, 3, 1]])), [2.0, 2.0])
+    np.testing.assert_array_equal(each.recoveries(np.array([[2], [3]])), [4.0, 3.0])
+    np.testing.assert_array_equal(Contacts(recovery=0.5).recoveries(np.zeros((3, 4), int)), [0.5] * 3)
+
+
+def test_ids_tell_triangles():
+    triangles, slots = np.array([0, 7, 123456]), np.array([0, 63, 5])
+    np.testing.assert_array_equal(triangles_of(patch_ids(triangles, slots, np.array([3, 0, 9]), SLOTS)), triangles)
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf, "thick", None, True, np.array([0.1, np.nan]), [0.1, 0.2]])
