@@ -195,7 +195,7 @@ def test_two_sheets_at_rest_in_projective_dynamics(below):
     """The same, whichever is below; nearly converged, as contacts between surfaces have no memory."""
     t = np.array([below, THIN + THICK - below])
     apart = np.array([t[0], 0.5 * (t[0] + t[1])])
-    model = sheets(np.cumsum(apart) + [0.001, 0.002], ["a", "b"])
+    model = sheets(np.cumsum(apart) + 0.001 * np.arange(1, 3), ["a", "b"])
     model = model.collide([Plane()], thickness={"a": t[0], "b": t[1]})
     sim = settled(model, iterations=40)
     assert np.diff(layers(sim, ["a", "b"]), prepend=0.0) == pytest.approx(apart, rel=0.05)
