@@ -139,7 +139,7 @@ def test_every_pair_of_a_soup(seed, speed):
 @pytest.mark.parametrize("speed", [0.0, 0.02, 0.2])
 def test_every_pair_of_a_pile_whose_layers_are_not_as_thick(seed, speed):
     """Each pair counts from as far off as its own thickness says, and keeps that of the points that are nearest."""
-    x, triangles = pile(3, 4, 1.2 * THICKNESS, 0.1, seed, noise=0.004 * (seed > 0))
+    x, triangles = pile(3, 4, 0.8 * THICKNESS, 0.1, seed, noise=0.004 * (seed > 0))
     rng = np.random.default_rng(seed + 70)
     each = np.repeat([0.2, 1.0, 0.5], 16) * THICKNESS * (rng.uniform(0.9, 1.1, 48) if seed else 1.0)
     q, s = rows(x), rows(x + speed * rng.standard_normal(x.shape))
