@@ -43,6 +43,7 @@ class ColliderSearch:
             raise InputError("colliders must be a list; write [collider] for a single one")
         self.colliders = tuple(as_list("colliders", colliders))
         self.thicknesses = as_thicknesses(thickness)
+        self.thickness = float(self.thicknesses.max())
         self.friction = as_friction(friction)
         self._sizes, self._shape, self._bounds, self._samples = encode(self.colliders)
         pairs = [self.friction if c.friction is None else c.friction for c in self.colliders]
