@@ -100,7 +100,7 @@ class MovingSearch:
         self._low, self._high = rest[:, :3], rest[:, 3:]
         self._room = ROOM
         surface = np.zeros((0, 3), np.int32) if triangles is None else triangles
-        encoded = self._sizes, self._shape, self._samples
+        encoded = self._sizes, self._shape, rest, self._samples
         self._patches = PatchSearch(surface, colliders, encoded, self._thicknesses, first_id, self._apart)
         self.patches = ContactList.none(4)
         self.place(Poses(np.tile(np.eye(3), (len(colliders), 1, 1)), np.zeros((len(colliders), 3))))

@@ -74,7 +74,7 @@ class PatchSearch:
     Args:
         triangles: (t, 3) vertices.
         colliders: the bodies, where they were made; planes are met by vertices alone.
-        encoded: `sizes`, `shape` and samples of the same.
+        encoded: `sizes`, `shape`, boxes around and samples of the same.
         thicknesses: (1,) distance that vertices keep, in m, or (n,) that of each; of a triangle, the least of corners.
         first_id: the number of the first body among all that is touched.
         apart: ids of contacts that vertices do not have: neither do triangles that they are corners of.
@@ -84,7 +84,7 @@ class PatchSearch:
         self,
         triangles: np.ndarray,
         colliders: Sequence[Collider],
-        encoded: tuple[np.ndarray, np.ndarray, np.ndarray],
+        encoded: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
         thicknesses: np.ndarray,
         first_id: int,
         apart: np.ndarray,
@@ -95,13 +95,13 @@ class PatchSearch:
         self._near = NEAR * self._thicknesses
         cores = [core(collider) for collider in colliders]
         radii = np.array([radius for _, radius in cores])
-        sizes, shape, samples = encoded
+        sizes, shape, rest, samples = encoded
         # With its corners at the thickness, a triangle with a spread c comes no nearer than to √((r + thickness)² - c²)
         # of a core that is r inside the body: small ones need no contacts of their own. Sharp corners count as if they
         # were round: between vertices that are close together they come through by a little, and nothing else does.
         round_ = np.array([max(r, ROUND * inscribed(c)) for r, c in zip(radii, colliders, strict=True)])
         self._arrays = {
-            "sizes": sizes, "shape": shape, "grid": samples,
+            "sizes": sizes, "shape": shape, "grid": samples, "rest": rest.ravel(),
             "corners": np.concatenate([np.zeros((0, 3)), *(corners for corners, _ in cores)]).ravel(),
             "corner_at": np.concatenate([[0], np.cumsum([len(corners) for corners, _ in cores])]).astype(np.int64),
             "radii": radii, "rounds": round_,

@@ -192,19 +192,33 @@ def _bound(fields, k, start, ways, core, count, radius):
     return most - radius
 
 
+@function
+def _beside(rest, b, start, ways, reach):
+    """Whether a triangle stays farther than `reach` from the box around a body, along one of the box's own axes."""
+    apart = False
+    for axis in range(3):
+        low, high = np.inf, -np.inf
+        for k in range(3):
+            x = start[k, axis]
+            y = x + ways[k, axis]
+            low, high = min(low, min(x, y)), max(high, max(x, y))
+        apart |= (low - reach > at(rest, b + 3 + axis)) | (high + reach < at(rest, b + axis))
+    return apart
+
+
 @phase_kernel(items="triangles/3")
 def search_triangles(
     begin, end, iteration, sizes: longs.span, shape: doubles.address, grid: floats.address, bounds: doubles,
-    first: doubles.address, last: doubles.address, near: doubles, thicknesses: doubles, corners: doubles,
-    corner_at: longs, radii: doubles, rounds: doubles, triangles: ints, q: rows, s: rows, places: doubles,
-    triangle_of: ints, collider: ints, slot: ints, counts: longs,
+    rest: doubles, first: doubles.address, last: doubles.address, near: doubles, thicknesses: doubles,
+    corners: doubles, corner_at: longs, radii: doubles, rounds: doubles, triangles: ints, q: rows, s: rows,
+    places: doubles, triangle_of: ints, collider: ints, slot: ints, counts: longs,
 ):  # fmt: skip
     """Contacts of triangles begin to end, block by block, from the front of each block's room; and how many there are.
 
-    `near`: the distance to keep, `thicknesses`: what their corners keep, one for all or one for each triangle (m).
-    `corners`: of all cores, those of body k from `corner_at[k]` on; a body without any is left out. `rounds`: how round
-    bodies count as (m), which tells how small a triangle is that its vertices alone keep off. Where there is no room
-    only the number counts.
+    `bounds`: boxes around all that bodies reach; `rest`: around them where they were made. `near`: the distance to
+    keep, `thicknesses`: what their corners keep, one for all or one for each triangle (m). `corners`: of all cores,
+    those of body k from `corner_at[k]` on; a body without any is left out. `rounds`: how round bodies count as (m),
+    which tells how small a triangle is that its vertices alone keep off. Where there is no room only the number counts.
     """
     fields, colliders = (sizes[0], shape, grid), sizes[1] // SIZES
     room, most, differ = triangle_of.shape[0] // counts.shape[0], 1, near.shape[0] > 1
@@ -244,7 +258,7 @@ def search_triangles(
                     put(ways, c, minus(brought(last, POSE * k, s[v, 0], s[v, 1], s[v, 2]), row(start, c)))
                     longest = max(longest, dot(row(ways, c), row(ways, c)))
                 reach = keep + max(keep, 0.5 * np.sqrt(longest))
-                if _bound(fields, k, start, ways, core, own, radius) > reach:
+                if _beside(rest, b, start, ways, reach) or _bound(fields, k, start, ways, core, own, radius) > reach:
                     continue
                 met, away, n, corner = _meet(start, ways, triangle, core, own, radius, keep, reach, simplex, share)
                 if not met:
