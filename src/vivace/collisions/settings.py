@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import ROUGHEST, STIFFEST, check_flag, check_size, is_number, shown
+from ..checks import ROUGHEST, STIFFEST, check_flag, check_size, is_number, real_array, shown
 from ..errors import InputError
 from ..storage import storable
 from .pairing import Between
@@ -75,9 +75,10 @@ class Collisions:
     def _check_thicknesses(self) -> None:
         if self.thicknesses is None:
             return
-        each = np.array(self.thicknesses, np.float64) if isinstance(self.thicknesses, np.ndarray) else self.thicknesses
-        if not (isinstance(each, np.ndarray) and each.ndim == 1 and len(each)):
+        each = real_array(self.thicknesses) if isinstance(self.thicknesses, np.ndarray) else None
+        if each is None or each.ndim != 1 or not len(each):
             raise InputError(f"thicknesses must be an array of one for each vertex, not {shown(self.thicknesses)}")
+        each = np.array(each, np.float64)
         as_thicknesses(each)
         if each.max() != self.thickness:
             raise InputError(
