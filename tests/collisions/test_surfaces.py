@@ -40,10 +40,19 @@ def pile(layers: int, k: int, gap: float, spacing: float, seed: int = 0, noise: 
     return x + noise * rng.standard_normal(x.shape), np.concatenate(triangles)
 
 
+def limits(surfaces: Surfaces, is_edges: bool, four: tuple[int, ...]) -> tuple[float, float]:
+    """The least distance that a pair may have to keep, by its corners, and how near it has to come to count."""
+    if len(surfaces.thicknesses) == 1:
+        return surfaces.thickness, surfaces.thickness + surfaces.margin
+    t, split = surfaces.thicknesses[list(four)], 2 if is_edges else 1
+    least, most = (0.5 * (side(t[:split]) + side(t[split:])) for side in (np.min, np.max))
+    return least, most * (surfaces.thickness + surfaces.margin) / surfaces.thickness
+
+
 def twin(surfaces: Surfaces, q: np.ndarray, s: np.ndarray) -> dict[tuple, tuple]:
     """Every pair, by `approach`; which of them count, from the definition in `kernels/surface_contacts.py`."""
     x, y = q[:, :3].astype(float), s[:, :3].astype(float)
-    triangles, reach = surfaces.triangles, surfaces.thickness + surfaces.margin
+    triangles = surfaces.triangles
     neighbours = {v: set() for v in range(len(x))}
     for a, b in surfaces.edges.tolist():
         neighbours[a].add(b)
@@ -54,7 +63,7 @@ def twin(surfaces: Surfaces, q: np.ndarray, s: np.ndarray) -> dict[tuple, tuple]
         starts = (x[fours[:, 1:]] - x[fours[:, :1]]).reshape(-1, 9).tolist()
         ways = (d[fours[:, 1:]] - d[fours[:, :1]]).reshape(-1, 9).tolist()
         for four, start, way in zip(pairs, starts, ways, strict=True):
-            yield four, approach(is_edges, tuple(start), tuple(way), surfaces.thickness, reach)
+            yield four, approach(is_edges, tuple(start), tuple(way), *limits(surfaces, is_edges, four))
 
     def counts(v: int, t: int, z: np.ndarray, region: int) -> bool:
         p, corners = x[v] - z, triangles[t]
@@ -123,6 +132,48 @@ def test_every_pair_of_a_soup(seed, speed):
     q = rows(x)
     s = rows(x + speed * rng.standard_normal(x.shape) + [0, -7.0 * speed, 0])
     assert len(compare(Surfaces(x, triangles, THICKNESS), q, s)) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("speed", [0.0, 0.02, 0.2])
+def test_every_pair_of_a_pile_whose_layers_are_not_as_thick(seed, speed):
+    """Each pair counts from as far off as its own thickness says, and keeps that of the points that are nearest."""
+    x, triangles = pile(3, 4, 0.8 * THICKNESS, 0.1, seed, noise=0.004 * (seed > 0))
+    rng = np.random.default_rng(seed + 70)
+    each = np.repeat([0.2, 1.0, 0.5], 16) * THICKNESS * (rng.uniform(0.9, 1.1, 48) if seed else 1.0)
+    q, s = rows(x), rows(x + speed * rng.standard_normal(x.shape))
+    surfaces = Surfaces(x, triangles, each, bodies=np.arange(48))
+    assert len(compare(surfaces, q, s)) > 10
+    found = surfaces.find(q, s, 1)
+    weights = np.abs(found.coefficients.astype(float))
+    expected = 0.5 * np.einsum("ck,ck->c", weights, each[found.vertices])  # each side's weights add up to one
+    np.testing.assert_allclose(found.planes[:, 3], expected, rtol=1e-5)
+    again = surfaces.find(q, s, 2)
+    for name in ("vertices", "planes", "ids"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(again, name))
+
+
+def test_one_thickness_for_each_vertex_is_as_one_for_all():
+    """(t + t)/2 is t: the same contacts, but for what the corners' differences round."""
+    x, triangles = pile(2, 5, 0.8 * THICKNESS, 0.1, 3, noise=0.004)
+    one, each = (Surfaces(x, triangles, t).find(rows(x), rows(x), 1) for t in (THICKNESS, np.full(50, THICKNESS)))
+    assert len(one) > 10
+    for name in ("vertices", "planes", "ids"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(each, name))
+
+
+def test_passive_surfaces_keep_the_thickness_of_what_touches_them():
+    x, triangles = pile(2, 4, 1.1 * THICKNESS, 0.1, 1)
+    each, passive = np.repeat([0.8, 0.1], 16) * THICKNESS, np.arange(32) >= 16
+    each[:4] = THICKNESS
+    surfaces = Surfaces(x, triangles, each, passive=passive)
+    found = surfaces.find(rows(x), rows(x), 1)
+    across = passive[found.vertices[:, 0]] != passive[found.vertices[:, 3]]
+    soft = np.where(passive[found.vertices], 0.0, np.abs(found.coefficients.astype(float)))
+    assert across.sum() > 5
+    expected = np.einsum("ck,ck->c", soft, each[found.vertices])
+    np.testing.assert_allclose(found.planes[across, 3], expected[across], rtol=1e-5)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from vivace import FileError, InputError, mesh
 from vivace.collisions import Box, Capsule, Plane, Sampled, Sphere, armchair, penetration
 from vivace.scenes import load_scene
 from vivace.scenes.files import write_tuned
+from vivace.scenes.writing import scene_text
 
 CLOTH = '[mesh]\ngenerator = "cloth"\nnx = 5\nny = 4\n'
 
@@ -148,6 +149,57 @@ def test_jelly_on_the_ground_keeps_off_it(write):
         sim.step()
     assert penetration(scene.model.collisions.colliders, sim.positions).max() == 0
     assert sim.positions[:, 1].min() < 0.004  # it has come down
+
+
+PARTS = """
+[[parts]]
+name = "shirt"
+mesh = { generator = "cloth", nx = 4, ny = 4 }
+%s
+[[parts]]
+name = "coat"
+mesh = { generator = "cloth", nx = 3, ny = 3, translate = [0, 1, 0] }
+%s
+[collisions]
+%s
+"""
+
+
+@pytest.mark.parametrize(
+    ("shirt", "coat", "table", "expected"),
+    [
+        ("", "", "thickness = { shirt = 0.002, coat = 0.008 }", (0.002, 0.008)),
+        ("", "", 'thickness = { coat = "felt", else = 0.002 }', (0.002, 0.003)),
+        ("thickness = 0.002", 'thickness = "felt"', "", (0.002, 0.003)),
+        ("thickness = 0.002", "", "", (0.002, 0.004)),
+        ("thickness = 0.002", "", "thickness = 0.01", (0.002, 0.01)),
+        ("thickness = 0.002", "", "thickness = { shirt = 0.001, coat = 0.005 }", (0.001, 0.005)),
+    ],
+)
+def test_thickness_of_parts(write, shirt, coat, table, expected):
+    """Of a part's own, by the table's names or by a number for the others; and the same from what is written again."""
+    scene = load_scene(write(PARTS % (shirt, coat, table)))
+    np.testing.assert_array_equal(scene.model.collisions.thicknesses, np.repeat(expected, (16, 9)))
+    again = load_scene(write(scene_text(scene), "again.toml"))
+    np.testing.assert_array_equal(again.model.collisions.thicknesses, scene.model.collisions.thicknesses)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (PARTS % ("", "", "thickness = { shirt = 0.002 }"), r"\[collisions\] 9 of 25 vertices .*those of 'coat'"),
+        (PARTS % ("", "", "thickness = { shrit = 0.002, else = 1 }"), r"\[collisions\] unknown .*mean 'shirt'"),
+        (PARTS % ("", "thickness = 0", ""), r"\[collisions\] the thickness of 'coat' must be positive"),
+        (PARTS % ("", 'thickness = "flet"', ""), r"\[collisions\] unknown fabric 'flet'; did you mean 'felt'"),
+        (PARTS % ("thickness = [1]", "", ""), r"\[collisions\] the thickness of 'shirt' must be positive"),
+        ((PARTS % ("thickness = 0.1", "", "")).replace("[collisions]", ""), r"there is no \[collisions\] table"),
+        (CLOTH + "[collisions]\nthicknesses = [1]", r"\[collisions\] has an unknown entry 'thicknesses'"),
+        (CLOTH + '[collisions]\nthickness = "felt"', r"\[collisions\] the thickness of contacts must be positive"),
+    ],
+)
+def test_bad_thickness_says_what_is_wrong(write, text, message):
+    with pytest.raises(InputError, match=message):
+        load_scene(write(text))
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ class Walls:
         self.before[:, 3] = 0
         self.friction = np.sort(rng.uniform(0, 1, (self.m, 2)), axis=1)[:, ::-1].astype(np.float32).copy()
         self.impulses = np.zeros((self.m, 4), np.float32)
-        self.recovery = np.array([0.01], np.float32)
+        self.recovery = np.linspace(0.005, 0.02, self.m).astype(np.float32)
 
     @property
     def table(self):
@@ -122,7 +122,7 @@ class Pairs:
         self.friction = np.sort(rng.uniform(0, 1, (m, 2)), axis=1)[:, ::-1].astype(np.float32).copy()
         self.before = np.zeros((m, 4), np.float32)
         self.before[:, :3] = self.z(self.previous)
-        self.impulses, self.recovery = np.zeros((m, 4), np.float32), np.array([0.01], np.float32)
+        self.impulses, self.recovery = np.zeros((m, 4), np.float32), np.linspace(0.005, 0.02, m).astype(np.float32)
 
     def z(self, q):
         """Σ a_k x_k, (m, 3)"""

@@ -10,12 +10,13 @@ import numpy as np
 
 from ..backends.cpu.arguments import Phase
 from ..backends.cpu.executor import Plan, check_threads
-from ..checks import as_list, is_number, shown
+from ..checks import as_list, shown
 from ..errors import InputError
 from .colliders import Collider, check_points, encode
 from .contacts import ContactList, feature_ids
 from .kernels import distance as kernels
 from .settings import as_friction
+from .thickness import as_thicknesses, thickness_at
 
 FLOAT32 = 1e-3  # of the thickness: how deep rounding may leave a vertex
 
@@ -31,17 +32,18 @@ class ColliderSearch:
 
     Args:
         colliders: any number of them.
-        thickness: distance to keep, in m; positive.
+        thickness: distance to keep, in m, positive; or (n,) that of each vertex.
         friction: for colliders that have none of their own: a coefficient or (static, kinetic).
     """
 
-    def __init__(self, colliders: Iterable[Collider], thickness: float = 0.004, friction: Any = (0.4, 0.3)):
+    def __init__(
+        self, colliders: Iterable[Collider], thickness: float | np.ndarray = 0.004, friction: Any = (0.4, 0.3)
+    ):
         if isinstance(colliders, Collider):
             raise InputError("colliders must be a list; write [collider] for a single one")
         self.colliders = tuple(as_list("colliders", colliders))
-        if not is_number(thickness) or not thickness > 0:
-            raise InputError(f"thickness must be a positive length in metres, not {shown(thickness)}")
-        self.thickness = float(thickness)
+        self.thicknesses = as_thicknesses(thickness)
+        self.thickness = float(self.thicknesses.max())
         self.friction = as_friction(friction)
         self._sizes, self._shape, self._bounds, self._samples = encode(self.colliders)
         pairs = [self.friction if c.friction is None else c.friction for c in self.colliders]
@@ -50,7 +52,9 @@ class ColliderSearch:
         self._room: tuple[np.ndarray, ...] = ()
         self._checking: ColliderSearch | None = None  # the same for `keep_out`, whose arrays are other ones
 
-    def find(self, q: np.ndarray, s: np.ndarray, threads: int | None = None) -> ContactList:
+    def find(
+        self, q: np.ndarray, s: np.ndarray, threads: int | None = None, some: np.ndarray | None = None
+    ) -> ContactList:
         """Return the contacts of vertices that go from q to s, the same for any number of threads.
 
         Args:
@@ -58,6 +62,7 @@ class ColliderSearch:
                 has no contacts.
             s: predicted positions, likewise.
             threads: None for one a core.
+            some: (n,) which vertices these are, where each has a thickness of its own; None: all.
         """
         threads = check_threads(threads)
         for name, array in (("q", q), ("s", s)):
@@ -69,7 +74,10 @@ class ColliderSearch:
             raise InputError(f"q and s must have the same shape, not {q.shape} and {s.shape}")
         if not self.colliders or not len(q):
             return ContactList.none(1)
-        self._searching(q, s, threads).run()
+        each = self.thicknesses if some is None or len(self.thicknesses) == 1 else self.thicknesses[some]
+        if len(each) not in (1, len(q)):
+            raise InputError(f"there are {len(each)} thicknesses for {len(q)} vertices; say which these are")
+        self._searching(q, s, each, threads).run()
         planes, vertex, collider, counts = self._room
         starts = np.concatenate([[0], np.cumsum(counts)])
         c = int(starts[-1])
@@ -91,75 +99,85 @@ class ColliderSearch:
         ones = np.ones((c, 1), np.float32)
         return ContactList(vertices[:, None], ones, found_planes, friction, feature_ids(vertices, which))
 
-    def keep_out(self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float) -> int:
+    def keep_out(
+        self,
+        q: np.ndarray,
+        x: np.ndarray,
+        held: np.ndarray,
+        recovery: float | np.ndarray,
+        among: np.ndarray | None = None,
+    ) -> int:
         """Push vertices that would end inside a collider, after a way from q to x, back to where they met it.
 
         For what a solver has led elsewhere than it was expected to go. One that was inside at q already gets out by
-        `recovery` (m) at most. Returns how many were moved. `held`: those that are left alone.
+        `recovery` (m) at most, one for all or (n,). Returns how many were moved. `held`: those that are left alone.
+        `among`: which vertices these are, where each has a thickness of its own; None: all.
         """
         some = kernels.may_enter(self._sizes, self._shape, self._bounds, q, x, held)
-        some = some[self._in_danger(q[some, :3], x[some, :3])]
+        named = some if among is None else among[some]
+        danger = self._in_danger(q[some, :3], x[some, :3], thickness_at(self.thicknesses, named))
+        some, named = some[danger], named[danger]
         if not len(some):
             return 0
         if self._checking is None:
             self._checking = copy(self)
             self._checking._search, self._checking._room = None, ()
-        found = self._checking.find(q[some], x[some], 1)
-        moved = np.zeros(len(some), bool)
+        found = self._checking.find(q[some], x[some], 1, named)
+        least, moved = np.broadcast_to(np.asarray(recovery, np.float32), len(q)), np.zeros(len(some), bool)
         for collider in range(len(self.colliders)):
             mine = found.second == collider
             which, n = found.vertices[mine, 0], found.planes[mine, :3]
             where = some[which]
-            gap = np.minimum(found.planes[mine, 3], np.einsum("cx,cx->c", n, q[where, :3]) + np.float32(recovery))
+            gap = np.minimum(found.planes[mine, 3], np.einsum("cx,cx->c", n, q[where, :3]) + least[where])
             depth = gap - np.einsum("cx,cx->c", n, x[where, :3])
             deep = depth > 0
             x[where[deep], :3] += depth[deep, None] * n[deep]
             moved[which[deep]] = True
-        self._send_back(q, x, some[moved])
+        self._send_back(q, x, some[moved], named[moved])
         return int(np.count_nonzero(moved))
 
-    def entered(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Which vertices, (n,) bool, are deeper inside a collider at x than they were at q."""
+    def entered(self, q: np.ndarray, x: np.ndarray, some: np.ndarray | None = None) -> np.ndarray:
+        """Which vertices, (n,) bool, are deeper inside a collider at x than they were at q; `some`: which these are."""
         now, before = (penetration(self.colliders, a[:, :3].astype(np.float64)) for a in (x, q))
-        deeper: np.ndarray = now > np.maximum(before, FLOAT32 * self.thickness)
+        thickness = thickness_at(self.thicknesses, slice(None) if some is None else some)
+        deeper: np.ndarray = now > np.maximum(before, FLOAT32 * thickness)
         return deeper
 
-    def _send_back(self, q: np.ndarray, x: np.ndarray, some: np.ndarray) -> None:
+    def _send_back(self, q: np.ndarray, x: np.ndarray, some: np.ndarray, named: np.ndarray) -> None:
         """Who is pushed out of one collider into another, where they meet, stays where it was."""
-        worse = some[self.entered(q[some], x[some])]
+        worse = some[self.entered(q[some], x[some], named)]
         x[worse] = q[worse]
 
-    def _in_danger(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+    def _in_danger(self, q: np.ndarray, x: np.ndarray, thickness: float | np.ndarray) -> np.ndarray:
         """Which (m, 3) end close to a surface or below it, or have come a way on which they may have passed through."""
-        danger: np.ndarray = np.einsum("nx,nx->n", x - q, x - q) > self.thickness**2
+        danger: np.ndarray = np.einsum("nx,nx->n", x - q, x - q) > thickness**2
         for collider in self.colliders if len(x) else ():
-            danger |= collider.distance(x.astype(np.float64)) < 0.5 * self.thickness
+            danger |= collider.distance(x.astype(np.float64)) < 0.5 * thickness
         return danger
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A plan holds addresses: a copy makes its own."""
         return ColliderSearch, (
             self.colliders,
-            self.thickness,
+            self.thicknesses,
             self.friction,
         )
 
-    def _searching(self, q: np.ndarray, s: np.ndarray, threads: int) -> Plan:
+    def _searching(self, q: np.ndarray, s: np.ndarray, each: np.ndarray, threads: int) -> Plan:
         """Return the plan for these arrays: the last one, if it was for the same."""
-        key = (q.ctypes.data, s.ctypes.data, len(q), threads)
+        key = (q.ctypes.data, s.ctypes.data, len(q), threads, each.ctypes.data)
         if self._search is None or self._search[0] != key:
             cells, blocks = len(q) * len(self.colliders), -(-len(q) // kernels.BLOCK)
             if self._search is None or self._search[0][2] != len(q):
                 kinds = ((cells, 4), np.float32), ((cells,), np.int32), ((cells,), np.int32), ((blocks,), np.int64)
                 self._room = tuple(np.empty(shape, kind) for shape, kind in kinds)
-            thickness = np.array([self.thickness])
             planes, vertex, collider, counts = self._room
             arrays = {
                 "sizes": self._sizes,
                 "shape": self._shape,
                 "grid": self._samples,
                 "bounds": self._bounds,
-                "thickness": thickness,
+                "thicknesses": each,
                 "q": q,
                 "s": s,
                 "planes": planes,

@@ -137,17 +137,23 @@ class Contacts:
     Attributes:
         colliders: vertices against colliders and rigid bodies, sorted by vertex and then by collider.
         surfaces: surfaces against surfaces, over four vertices.
-        recovery: how fast gaps that were violated already are restored (m a step).
+        recovery: how fast gaps that were violated already are restored (m a step): of all, or (n,) of each vertex.
         patches: triangles against rigid bodies, over three vertices and the first of them again, see `patches`.
     """
 
     colliders: ContactList = field(default_factory=lambda: ContactList.none(1))
     surfaces: ContactList = field(default_factory=lambda: ContactList.none(4))
-    recovery: float = 0.001
+    recovery: float | np.ndarray = 0.001
     patches: ContactList = field(default_factory=lambda: ContactList.none(4))
 
     def __len__(self) -> int:
         return len(self.colliders) + len(self.surfaces) + len(self.patches)
+
+    def recoveries(self, vertices: np.ndarray) -> np.ndarray:
+        """That of contacts over (c, k) vertices, (c,): of two sides the mean, told by the first vertex and the last."""
+        if not isinstance(self.recovery, np.ndarray):
+            return np.full(len(vertices), self.recovery)
+        return np.asarray(0.5 * (self.recovery[vertices[:, 0]] + self.recovery[vertices[:, -1]]))
 
     @property
     def touched(self) -> np.ndarray:

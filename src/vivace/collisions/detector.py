@@ -17,6 +17,7 @@ from .moving import MovingSearch, Poses, Pushes
 from .pairing import Pairing
 from .settings import Collisions
 from .surfaces import Surfaces
+from .thickness import thickness_at
 
 HEAVY = 1.0  # kg: of vertices of animated meshes, which are held
 MARGIN = 0.5, 4.0  # times the thickness: how much farther off contacts with animated meshes are, at least and at most
@@ -38,10 +39,9 @@ class Detector:
         apart: np.ndarray | None = None,
         welds: np.ndarray | None = None,
     ):
-        self.settings = settings
-        self._colliders = (
-            ColliderSearch(settings.colliders, settings.thickness, settings.friction) if settings.colliders else None
-        )
+        self.settings, each = settings, settings.per_vertex
+        self._recovery = RECOVERY * thickness_at(each)
+        self._colliders = ColliderSearch(settings.colliders, each, settings.friction) if settings.colliders else None
         self._pairing = Pairing(mesh.n_vertices, settings.between)
         self._leading: ColliderSearch | None = None  # the same for a few vertices, whose arrays are other ones
         self.moving = self._moving_search(mesh, settings, masses, apart) if settings.bodies else None
@@ -54,18 +54,19 @@ class Detector:
         if settings.animated:
             self._driven = Driven(mesh, settings, len(settings.colliders) + len(settings.bodies))
             masses = np.append(masses, np.full(self._driven.count, HEAVY))
+            each = each if len(each) == 1 else np.append(each, np.full(self._driven.count, each.max()))
         if self._driven is None and not (settings.itself and len(mesh.triangles)):
             return
         shown = mesh if self._driven is None else self._driven
         self._sides = Sides.of(mesh.n_vertices, len(masses) - mesh.n_vertices, settings.itself, welds)
         bodies = self._sides.bodies(mesh.edges, welds)
         self._surfaces = Surfaces(
-            *(shown.vertices, shown.triangles, settings.thickness, bodies),
+            *(shown.vertices, shown.triangles, each, bodies),
             passive=~self._sides.own,
             alike=self._sides.alike,
         )
         if settings.guard:
-            self._guard = Guard(shown, settings.thickness, masses, self._sides, bodies)
+            self._guard = Guard(shown, each, masses, self._sides, bodies)
 
     @staticmethod
     def _moving_search(mesh: Mesh, settings: Collisions, masses: np.ndarray, apart: np.ndarray | None) -> MovingSearch:
@@ -73,7 +74,8 @@ class Detector:
         friction = [settings.friction if b.soft_friction is None else b.soft_friction for b in settings.bodies]
         own = np.array([body.weight for body in settings.bodies])
         return MovingSearch(
-            shapes, np.array(friction), settings.thickness, len(settings.colliders), own, masses, apart, mesh.triangles
+            *(shapes, np.array(friction), settings.per_vertex, len(settings.colliders), own, masses, apart),
+            mesh.triangles,
         )
 
     def place(self, before: Poses, after: Poses) -> None:
@@ -105,7 +107,7 @@ class Detector:
             colliders, patches = colliders.joined(walls), patches.followed_by(driven)
             surfaces.friction = np.tile(np.array(self.settings.friction, np.float32), (len(surfaces), 1))
             self._pairing.of_surfaces(surfaces)
-        return Contacts(colliders, surfaces, RECOVERY * self.settings.thickness, patches)
+        return Contacts(colliders, surfaces, self._recovery, patches)
 
     def _touching(self, q: np.ndarray, s: np.ndarray, threads: int) -> tuple[ContactList, ContactList, ContactList]:
         """What surfaces touch: animated meshes, over one vertex and over three, and each other."""
@@ -144,11 +146,12 @@ class Detector:
             stopped += len(self.pushes.vertices)
         return stopped if self._guard is None else stopped + self._guarded(q, x, contacts, held, threads)
 
-    def keep_targets_out(self, q: np.ndarray, x: np.ndarray) -> None:
+    def keep_targets_out(self, vertices: np.ndarray, q: np.ndarray, x: np.ndarray) -> None:
         """Where some vertices, at q, are pulled to: x (k, 4), which is changed where a collider is in the way."""
         if self._colliders is not None and np.isfinite(q).all():
             self._leading = copy(self._colliders) if self._leading is None else self._leading
-            self._leading.keep_out(q, x, np.zeros(len(x), bool), RECOVERY * self.settings.thickness)
+            recovery = RECOVERY * thickness_at(self.settings.per_vertex, vertices)
+            self._leading.keep_out(q, x, np.zeros(len(x), bool), recovery, vertices)
 
     def _guarded(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
         """The guard of surfaces; what it would move into a collider stays where the step began, and it looks again."""
@@ -178,5 +181,7 @@ class Detector:
 
     def _sleep(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray) -> None:
         """What few iterations leave of the constraints would keep a heap creeping for ever [macklin2014]."""
-        limit = self.settings.sleep * self.settings.thickness
+        limit = np.ascontiguousarray(
+            np.broadcast_to(self.settings.sleep * thickness_at(self.settings.per_vertex), len(x))
+        )
         fall_asleep(q, x, self._still.corners, contacts.surfaces.vertices, held, limit)

@@ -83,7 +83,7 @@ class Driven:
         if not len(mesh.triangles):
             raise InputError(f"{mesh.name!r} has no triangles; what touches an animated mesh is a surface")
         self.meshes: tuple[AnimatedMesh, ...] = settings.animated
-        self.n, self._first_id, self._thickness = mesh.n_vertices, first_id, settings.thickness
+        self.n, self._first_id, self._thicknesses = mesh.n_vertices, first_id, settings.per_vertex
         counts = [one.n_vertices for one in self.meshes]
         offsets = self.n + np.cumsum([0, *counts[:-1]])
         self.vertices = np.concatenate([mesh.vertices, *(one.at(-np.inf) for one in self.meshes)])
@@ -137,25 +137,35 @@ class Driven:
         second = vertices[:, 2] < self.n  # a corner of the triangle, or an end of the other edge
         use = np.ones(len(found), bool) if counts is None else counts
         led = use & (first != second)
-        led[led] = self._met_first(found, np.flatnonzero(led), surfaces.thickness + surfaces.passive_margin)
+        led[led] = self._met_first(found, np.flatnonzero(led), surfaces)
         walls = self._walls(found, np.flatnonzero(led & first & ~of_edges))
         patches = self._patches(found, surfaces, np.flatnonzero(led & (of_edges | second)))
         needed = self._needed(walls, patches)
         patches = patches.ordered(needed[np.argsort(patches.ids[needed], kind="stable")])
         return walls, patches, found.ordered(np.flatnonzero(use & first & second))
 
-    def _met_first(self, found: SurfaceContacts, some: np.ndarray, reach: float) -> np.ndarray:
-        """Which contacts with animated meshes count, of those that are met on the way, and not within reach (m) before.
+    def _thickness(self, vertices: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """(c,) of the soft points of contacts (c, 4), in m."""
+        if len(self._thicknesses) == 1:
+            return np.full(len(vertices), self._thicknesses[0])
+        weights = np.where(vertices < self.n, np.abs(coefficients), 0.0).astype(np.float64)
+        own = self._thicknesses[np.minimum(vertices, self.n - 1)]
+        return np.asarray(np.einsum("ck,ck->c", weights, own) / weights.sum(axis=1))
+
+    def _met_first(self, found: SurfaceContacts, some: np.ndarray, surfaces: Surfaces) -> np.ndarray:
+        """Which contacts with animated meshes count, of those that are met on the way, and not within reach before.
 
         A step is long: what goes in through one side of a body may meet another from within, and would be held there,
         and what goes through a triangle comes by the sides of its neighbours. So normals must not lie in the surface,
         and of the contacts of a vertex with a mesh those count that it meets with the first, give or take the
         thickness; of a contact over several vertices, all are asked. What is within reach when the step begins counts.
         """
+        thickness = self._thickness(found.vertices[some], found.coefficients[some])
+        reach = np.broadcast_to(surfaces.reach_of_passive(thickness), len(some)).copy()
         return np.asarray(
             met_first(
                 *(some, found.vertices, found.coefficients, found.planes, found.vertex_triangle, self._q, self._s),
-                *(self.n, self._owner, len(self.meshes), self._normals, self._least, self._thickness, reach),
+                *(self.n, self._owner, len(self.meshes), self._normals, self._least, thickness, reach),
             )
         )
 
@@ -167,7 +177,8 @@ class Driven:
         """
         x, held = in_front(walls.vertices, walls.planes, self._s, self.n, SETTLING if len(patches) else 0)
         given = patches.vertices, patches.coefficients, patches.planes, patches.motions
-        return np.flatnonzero(left_over(*given, x, held, self._q, SPARE * self._thickness))
+        spare = SPARE * self._thickness(patches.vertices, patches.coefficients)
+        return np.flatnonzero(left_over(*given, x, held, self._q, spare))
 
     def _walls(self, found: SurfaceContacts, some: np.ndarray) -> ContactList:
         """A vertex against a triangle: as a collider that carries it along."""
@@ -181,10 +192,11 @@ class Driven:
 
     def _patches(self, found: SurfaceContacts, surfaces: Surfaces, some: np.ndarray) -> ContactList:
         """A triangle against a vertex, and an edge against an edge: planes over three vertices."""
+        near = (NEAR * self._thickness(found.vertices[some], found.coefficients[some])).astype(np.float32)
         own, weights, planes, motion, which, ids = patch_rows(
             *(some, found.vertices, found.coefficients, found.planes, found.ids, found.vertex_triangle),
             *(self._q, self._s, self.n, self._across(surfaces), self._soft_triangles, self._owner, len(self.meshes)),
-            *(self._first_id, np.float32(NEAR * self._thickness)),
+            *(self._first_id, near),
         )
         return ContactList(own, weights, planes, self._friction[which], ids, motion)
 

@@ -31,7 +31,8 @@ from .kernels.impact_zones import (
     part,
     violated,
 )
-from .surfaces import Surfaces
+from .surfaces import SurfaceContacts, Surfaces
+from .thickness import as_thicknesses, least_of_pairs
 
 if TYPE_CHECKING:
     from .driven import Driven, Sides
@@ -50,7 +51,7 @@ class Guard:
     def __init__(
         self,
         mesh: Mesh | Driven,
-        thickness: float,
+        thickness: float | np.ndarray,
         masses: np.ndarray,
         sides: Sides | None = None,
         bodies: np.ndarray | None = None,
@@ -58,12 +59,12 @@ class Guard:
         """Look at the triangles of `mesh`; `sides`: which of their pairs count, `bodies`: as for `Surfaces`."""
         self._masses, self._sides = masses, sides
         self._driven = np.zeros(len(masses), bool) if sides is None else ~sides.own
-        near, driven = SHARE * thickness, self._driven
+        driven = self._driven
+        self._near = SHARE * as_thicknesses(thickness, len(masses))
         alike = None if sides is None else sides.alike
         self._surfaces = Surfaces(
-            mesh.vertices, mesh.triangles, near, bodies, margin=0.0, every=True, passive=driven, alike=alike
+            mesh.vertices, mesh.triangles, self._near, bodies, margin=0.0, every=True, passive=driven, alike=alike
         )
-        self._least = TOUCH * SHARE * thickness
 
     def keep_apart(self, q: np.ndarray, x: np.ndarray, contacts: Contacts, held: np.ndarray, threads: int) -> int:
         """Change x, (n, 4) float32, where the way from q to it would lead through a surface; how many vertices.
@@ -79,19 +80,24 @@ class Guard:
         zones = _Zones(self._masses, held, self._surfaces.edges, self._driven)
         for k in range(ROUNDS):
             found = self._surfaces.find(q, x, threads, only=moved)
-            bad = violated(found.vertices, found.coefficients, found.planes, q, x, zone, self._least)
+            least = self._least(found)
+            bad = violated(found.vertices, found.coefficients, found.planes, q, x, zone, least)
             counts = None if self._sides is None else self._sides.counting(found.vertices)
             bad = bad if counts is None else bad & counts
             if not bad.any():
                 return int(np.count_nonzero(changed))
             if k < PARTINGS:
-                moved = parting.apply(found, bad, q, x, contacts.colliders, self._least)
+                moved = parting.apply(found, bad, q, x, contacts.colliders, least)
             else:
                 moved = zones.apply(found, bad, q, x, contacts.colliders, zone, ring=k >= PATIENCE)
             changed |= moved  # nothing else has changed since the last look
             moved = moved & ~self._driven
         self._give_up(q, x, held)
         return len(x)
+
+    def _least(self, found: SurfaceContacts) -> np.ndarray:
+        """(c,) how near pairs are taken to be on their way through each other; passive sides do not count."""
+        return TOUCH * least_of_pairs(self._near, found.vertices, found.vertex_triangle, self._driven)
 
     def _give_up(self, q: np.ndarray, x: np.ndarray, held: np.ndarray) -> None:
         """Everything stays where it was; or, as seen from the animated meshes around it, nearly so."""
@@ -131,11 +137,17 @@ class _Parting:
         self._lists: list[tuple[np.ndarray, ...]] = []
 
     def apply(
-        self, found: ContactList, bad: np.ndarray, q: np.ndarray, x: np.ndarray, colliders: ContactList, least: float
+        self,
+        found: ContactList,
+        bad: np.ndarray,
+        q: np.ndarray,
+        x: np.ndarray,
+        colliders: ContactList,
+        least: np.ndarray,
     ) -> np.ndarray:
         """Change x; which vertices have to be looked at again."""
         new = (found.vertices[bad], found.coefficients[bad], found.planes[bad])
-        targets = least_separations(*new, q, least)
+        targets = least_separations(*new, q, least[bad])
         self._lists.append((*new, targets))
         before = x.copy()
         calm(*new, targets, self._inverse, q, x)

@@ -14,6 +14,7 @@ from .contacts import ContactList, feature_ids
 from .kernels import moving as kernels
 from .kernels.distance import BLOCK
 from .patches import Found, PatchSearch
+from .thickness import as_thicknesses
 
 # How stiff contacts with a body of mass M that gives way are: all n of them together κ M/h². Soft and rigid bodies are
 # solved in turns, and the one must not hold fast what the other should move: a turn leaves w ÷ (w + S) times
@@ -68,7 +69,7 @@ class MovingSearch:
     Args:
         colliders: where they were made.
         friction: (k, 2) static and kinetic coefficients.
-        thickness: distance to keep, in m.
+        thickness: distance to keep, in m; or (n,) that of each vertex.
         first_id: the number of the first of them among all that is touched.
         masses: (k,) in kg, infinite for those that contacts cannot move.
         vertex_masses: (n,) in kg.
@@ -77,14 +78,13 @@ class MovingSearch:
 
     Attributes:
         patches: what triangles met in the last search, followed as its contacts are.
-        near: the distance that triangles keep, in m.
     """
 
     def __init__(
         self,
         colliders: Sequence[Collider],
         friction: np.ndarray,
-        thickness: float,
+        thickness: float | np.ndarray,
         first_id: int,
         masses: np.ndarray,
         vertex_masses: np.ndarray,
@@ -92,7 +92,7 @@ class MovingSearch:
         triangles: np.ndarray | None = None,
     ):
         self._apart = np.zeros(0, np.int64) if apart is None else apart
-        self.thickness, self._first_id = thickness, first_id
+        self._thicknesses, self._first_id = as_thicknesses(thickness), first_id
         self._masses, self._vertex_masses = masses, vertex_masses
         self._friction = np.asarray(friction, np.float32).reshape(-1, 2)
         self._sizes, self._shape, rest, self._samples = encode(colliders)
@@ -101,8 +101,8 @@ class MovingSearch:
         self._room = ROOM
         surface = np.zeros((0, 3), np.int32) if triangles is None else triangles
         encoded = self._sizes, self._shape, rest, self._samples
-        self._patches = PatchSearch(surface, colliders, encoded, thickness, first_id, self._apart)
-        self.near, self.patches = self._patches.near, ContactList.none(4)
+        self._patches = PatchSearch(surface, colliders, encoded, self._thicknesses, first_id, self._apart)
+        self.patches = ContactList.none(4)
         self.place(Poses(np.tile(np.eye(3), (len(colliders), 1, 1)), np.zeros((len(colliders), 3))))
 
     def place(self, before: Poses, after: Poses | None = None) -> None:
@@ -156,11 +156,13 @@ class MovingSearch:
         motion = (carried - began).astype(np.float32)
         return ContactList(found.vertices, found.coefficients, planes, found.friction, found.ids, motion, found.share)
 
-    def keep_out(self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float, threads: int) -> Pushes:
+    def keep_out(
+        self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float | np.ndarray, threads: int
+    ) -> Pushes:
         """Push what would end inside a collider back to where it met it; what was pushed how far.
 
-        What was inside already when the step began gets out by `recovery` (m) at most. First vertices, then triangles;
-        if some of these have moved, their vertices again.
+        What was inside already when the step began gets out by `recovery` (m) at most, one for all or (n,). First
+        vertices, then triangles; if some of these have moved, their vertices again.
         """
         pushes = self._keep_vertices_out(q, x, held, recovery, threads)
         more = self._keep_triangles_out(q, x, held, recovery, threads)
@@ -170,14 +172,16 @@ class MovingSearch:
         return pushes.joined(more).joined(again)
 
     def _keep_triangles_out(
-        self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float, threads: int
+        self, q: np.ndarray, x: np.ndarray, held: np.ndarray, recovery: float | np.ndarray, threads: int
     ) -> Pushes:
         inverse, pushes = np.where(held, 0.0, 1.0 / self._vertex_masses), Pushes.none()
         first = found = self._meet(q, x, threads)
-        recovering = np.minimum(first.over + recovery, 0.0)  # and no further than to the surface
+        recovering = np.minimum(first.over + _recovery(recovery, first), 0.0)  # and no further than to the surface
         for _ in range(LOOKS if len(first) else 0):
             n, gaps = self._limits(found.places, found.which, np.inf)
-            moved, ways = self._patches.push(found, n, gaps + np.minimum(recovering, -self.near), x, inverse)
+            moved, ways = self._patches.push(
+                found, n, gaps + np.minimum(recovering, -self._patches.near_of(found)), x, inverse
+            )
             if not len(moved):
                 break
             corners, which = found.vertices[moved].ravel(), np.repeat(found.which[moved], 3)
@@ -189,10 +193,13 @@ class MovingSearch:
             found = self._patches.find(x, x, last, last, self._bounds, threads, only=corners)
             before, over = found.least_over(first), found.over
             sure = np.isfinite(before) & ~self._patches.pierced(found)
-            recovering = np.minimum(np.where(sure, before + recovery, over + self.near), 0.0)
+            slowly = before + _recovery(recovery, found)
+            recovering = np.minimum(np.where(sure, slowly, over + self._patches.near_of(found)), 0.0)
         return pushes
 
-    def _limits(self, places: np.ndarray, which: np.ndarray, recovery: float) -> tuple[np.ndarray, np.ndarray]:
+    def _limits(
+        self, places: np.ndarray, which: np.ndarray, recovery: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Normals (c, 3) and gaps (c,) in the last pose; gaps that were violated already recover by so much."""
         turns, shifts = self._after.turns[which], self._after.shifts[which]
         n: np.ndarray = np.einsum("cji,cj->ci", turns, places[:, :3])
@@ -205,14 +212,15 @@ class MovingSearch:
         q: np.ndarray,
         x: np.ndarray,
         held: np.ndarray,
-        recovery: float,
+        recovery: float | np.ndarray,
         threads: int,
         only: np.ndarray | None = None,
     ) -> Pushes:
         listed, places = self._search(q, x, threads, only)
         which = listed.second - self._first_id
-        n, gaps = self._limits(places, which, recovery)
         vertices, pushed, ways = listed.vertices[:, 0], [], []
+        slowly = recovery[vertices] if isinstance(recovery, np.ndarray) else recovery
+        n, gaps = self._limits(places, which, slowly)
         depths = gaps - np.einsum("ci,ci->c", n, x[vertices, :3])
         for c in np.flatnonzero((depths > 0) & ~held[vertices]):  # few, and a vertex may have two
             depth = gaps[c] - n[c] @ x[vertices[c], :3]
@@ -229,7 +237,10 @@ class MovingSearch:
 
         `only`: vertices (m,) that are looked at.
         """
-        q, s = (q, s) if only is None else (np.ascontiguousarray(q[only]), np.ascontiguousarray(s[only]))
+        each = self._thicknesses
+        if only is not None:
+            q, s = np.ascontiguousarray(q[only]), np.ascontiguousarray(s[only])
+            each = each if len(each) == 1 else each[only]
         blocks = -(-len(q) // BLOCK)
         while True:
             cells = blocks * self._room
@@ -237,7 +248,7 @@ class MovingSearch:
             vertex, which = np.empty(cells, np.int32), np.empty(cells, np.int32)
             arrays = {
                 "sizes": self._sizes, "shape": self._shape, "grid": self._samples, "bounds": self._bounds,
-                "first": self._before.rows(), "last": self._after.rows(), "thickness": np.array([self.thickness]),
+                "first": self._before.rows(), "last": self._after.rows(), "thicknesses": each,
                 "q": q, "s": s, "places": places, "vertex": vertex, "collider": which, "counts": counts,
             }  # fmt: skip
             Plan([Phase(kernels.search_moving, arrays, 0, len(q), grain=BLOCK)], threads).run()
@@ -256,6 +267,11 @@ class MovingSearch:
         none = np.zeros((len(used), 4), np.float32)
         listed = ContactList(vertices, np.ones((len(used), 1), np.float32), none, friction, ids[order])
         return listed, places.reshape(-1, kernels.PLACE)[used]
+
+
+def _recovery(recovery: float | np.ndarray, found: Found) -> float | np.ndarray:
+    """By how much triangles may get out in a step: as the slowest of their corners."""
+    return recovery[found.vertices].min(axis=1) if isinstance(recovery, np.ndarray) else recovery
 
 
 def _looked_up(numbers: np.ndarray, vertex: np.ndarray, used: np.ndarray) -> np.ndarray:

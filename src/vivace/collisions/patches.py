@@ -16,9 +16,10 @@ import numpy as np
 from ..backends.cpu.arguments import Phase
 from ..backends.cpu.executor import Plan
 from .colliders import Collider, Plane
-from .contacts import ContactList, feature_ids, patch_ids
+from .contacts import BITS, OF_PATCH, ContactList, feature_ids, patch_ids
 from .convex import ConvexMesh
 from .kernels import triangles as kernels
+from .thickness import thickness_at, thickness_of_elements
 
 NEAR = 0.25  # of the thickness: what triangles keep; bodies that vertices carry, at the whole of it, do not notice them
 EDGE = 1e-9  # weight below which a corner has none: the point is on the edge between the other two
@@ -74,7 +75,7 @@ class PatchSearch:
         triangles: (t, 3) vertices.
         colliders: the bodies, where they were made; planes are met by vertices alone.
         encoded: `sizes`, `shape`, boxes around and samples of the same.
-        thickness: distance that vertices keep, in m.
+        thicknesses: (1,) distance that vertices keep, in m, or (n,) that of each; of a triangle, the least of corners.
         first_id: the number of the first body among all that is touched.
         apart: ids of contacts that vertices do not have: neither do triangles that they are corners of.
     """
@@ -84,12 +85,14 @@ class PatchSearch:
         triangles: np.ndarray,
         colliders: Sequence[Collider],
         encoded: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-        thickness: float,
+        thicknesses: np.ndarray,
         first_id: int,
         apart: np.ndarray,
     ):
-        self.near, self._first_id, self._apart = NEAR * thickness, first_id, apart
+        self._first_id, self._apart = first_id, apart
         self._triangles = np.ascontiguousarray(triangles, np.int32)
+        self._thicknesses = thickness_of_elements(thicknesses, self._triangles)
+        self._near = NEAR * self._thicknesses
         cores = [core(collider) for collider in colliders]
         radii = np.array([radius for _, radius in cores])
         sizes, shape, rest, samples = encoded
@@ -98,10 +101,10 @@ class PatchSearch:
         # were round: between vertices that are close together they come through by a little, and nothing else does.
         round_ = np.array([max(r, ROUND * inscribed(c)) for r, c in zip(radii, colliders, strict=True)])
         self._arrays = {
-            "sizes": sizes, "shape": shape, "grid": samples, "rest": rest.ravel(), "near": np.array([self.near]),
+            "sizes": sizes, "shape": shape, "grid": samples, "rest": rest.ravel(),
             "corners": np.concatenate([np.zeros((0, 3)), *(corners for corners, _ in cores)]).ravel(),
             "corner_at": np.concatenate([[0], np.cumsum([len(corners) for corners, _ in cores])]).astype(np.int64),
-            "radii": radii, "small": (round_ + thickness) ** 2 - (round_ + self.near) ** 2,
+            "radii": radii, "rounds": round_,
         }  # fmt: skip
         self._room = kernels.BLOCK
 
@@ -121,11 +124,14 @@ class PatchSearch:
         which one at least is a corner of each triangle that is looked at.
         """
         looked, corners = np.zeros(0, np.int32), self._triangles
+        keeping = {"thicknesses": self._thicknesses, "near": self._near}
         if only is not None:
             marked = np.zeros(len(q), bool)
             marked[only] = True
             looked = np.flatnonzero(marked[self._triangles].any(axis=1)).astype(np.int32)
             corners = self._triangles[looked]
+            if len(self._near) > 1:
+                keeping = {name: array[looked] for name, array in keeping.items()}
         count = len(corners)
         blocks = -(-count // kernels.BLOCK)
         while True:
@@ -133,7 +139,14 @@ class PatchSearch:
             places, counts = np.empty(kernels.PLACE * cells), np.zeros(blocks, np.int64)
             triangle, which, slot = (np.empty(cells, np.int32) for _ in range(3))
             arrays = {"first": first, "last": last, "bounds": bounds, "q": q, "s": s, "places": places}
-            arrays |= {"triangle_of": triangle, "collider": which, "slot": slot, "counts": counts, **self._arrays}
+            arrays |= {
+                "triangle_of": triangle,
+                "collider": which,
+                "slot": slot,
+                "counts": counts,
+                **self._arrays,
+                **keeping,
+            }
             arrays["triangles"] = corners.ravel()
             phase = Phase(kernels.search_triangles, arrays, 0, count, grain=kernels.BLOCK)
             Plan([phase], threads).run()
@@ -173,9 +186,14 @@ class PatchSearch:
         parts = (found.triangles, found.vertices, found.weights, found.which, found.places, found.ids)
         return Found(*(np.ascontiguousarray(part[order]) for part in parts))
 
+    def near_of(self, found: Found) -> float | np.ndarray:
+        """The distance that triangles keep, in m."""
+        near: float | np.ndarray = thickness_at(self._near, found.triangles)
+        return near
+
     def pierced(self, found: Found) -> np.ndarray:
         """(c,) whether the core of the body was through the triangle when the step began."""
-        return np.asarray(found.over < -(1 - 1e-3) * self.near - self._arrays["radii"][found.which])
+        return np.asarray(found.over < -(1 - 1e-3) * self.near_of(found) - self._arrays["radii"][found.which])
 
     @staticmethod
     def push(
@@ -186,6 +204,11 @@ class PatchSearch:
         kernels.push_triangles(found.vertices, found.weights, normals, gaps, inverse, x, ways, PASSES)
         moved = np.flatnonzero(ways.any(axis=(1, 2)))
         return moved, ways[moved]
+
+
+def triangles_of(ids: np.ndarray) -> np.ndarray:
+    """The triangles of contacts with such ids."""
+    return np.asarray(((ids & ~OF_PATCH) >> BITS) // kernels.SLOTS)
 
 
 def core(collider: Collider) -> tuple[np.ndarray, float]:

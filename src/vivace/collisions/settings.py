@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import ROUGHEST, STIFFEST, check_flag, check_size, is_number, shown
+from ..checks import ROUGHEST, STIFFEST, check_flag, check_size, is_number, real_array, shown
 from ..errors import InputError
 from ..storage import storable
 from .pairing import Between
+from .thickness import as_thicknesses
 
 
 @storable("collisions")
@@ -20,7 +21,7 @@ class Collisions:
 
     Attributes:
         colliders: what does not move: Plane, Sphere, Box, Capsule, ConvexMesh, Sampled.
-        thickness: distance that contacts keep (m).
+        thickness: distance that contacts keep (m); where vertices differ, the largest.
         friction: Coulomb's coefficients, (static, kinetic).
         itself: whether the surfaces of the model touch each other: self-collision, and body against body.
         stiffness: of contacts in projective dynamics (N/m); None: 300 m/h² of solvers that move everything at once,
@@ -30,6 +31,7 @@ class Collisions:
         bodies: rigid bodies (`vivace.Body`) that it touches, free, moved along a path, or fixed.
         between: friction of pairs, in the place of `friction` and of what colliders have of their own.
         animated: surfaces that move and deform (`vivace.AnimatedMesh`).
+        thicknesses: (n,) of each vertex (m), see `thickness`; None: all have the same.
     """
 
     colliders: tuple[Any, ...]
@@ -42,6 +44,7 @@ class Collisions:
     bodies: tuple[Any, ...] = ()
     between: tuple[Between, ...] = ()
     animated: tuple[Any, ...] = ()
+    thicknesses: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.colliders, (tuple, list)):
@@ -55,6 +58,7 @@ class Collisions:
         if not is_number(self.thickness) or not self.thickness > 0:
             raise InputError(f"the thickness of contacts must be positive (m), not {shown(self.thickness)}")
         check_size("the thickness of contacts", self.thickness)
+        self._check_thicknesses()
         object.__setattr__(self, "friction", as_friction(self.friction))
         check_flag("itself, whether the body touches itself,", self.itself)
         check_flag("guard, whether surfaces are kept from passing through each other,", self.guard)
@@ -67,6 +71,27 @@ class Collisions:
             raise InputError(
                 f"the stiffness of contacts must be positive (N/m), {STIFFEST:g} at most, not {shown(self.stiffness)}"
             )
+
+    def _check_thicknesses(self) -> None:
+        if self.thicknesses is None:
+            return
+        each = real_array(self.thicknesses) if isinstance(self.thicknesses, np.ndarray) else None
+        if each is None or each.ndim != 1 or not len(each):
+            raise InputError(f"thicknesses must be an array of one for each vertex, not {shown(self.thicknesses)}")
+        each = np.array(each, np.float64)
+        as_thicknesses(each)
+        if each.max() != self.thickness:
+            raise InputError(
+                f"thickness must be the largest of thicknesses, {each.max():g} m, not {self.thickness:g}; "
+                "give Model.collide one thickness, or one for each part"
+            )
+        each.setflags(write=False)
+        object.__setattr__(self, "thicknesses", each)
+
+    @property
+    def per_vertex(self) -> np.ndarray:
+        """(n,) thicknesses of the vertices, or (1,) that of all, in m."""
+        return np.array([float(self.thickness)]) if self.thicknesses is None else self.thicknesses
 
 
 def as_friction(friction: Any) -> tuple[float, float]:

@@ -28,6 +28,7 @@ from .kernels.surface_boxes import (
     EXTRA,
     REACH,
     SETTINGS,
+    THICKEST,
     THICKNESS,
     TYPICAL_SIZE,
     arrange_edges,
@@ -39,6 +40,7 @@ from .kernels.surface_boxes import (
 )
 from .kernels.surface_contacts import gather, touch_edges, touch_triangles
 from .kernels.surface_pairs import pair_edges, pair_vertices
+from .thickness import as_thicknesses
 
 
 @dataclass(eq=False)
@@ -67,7 +69,7 @@ class Surfaces:
         self,
         rest: Any,
         triangles: Any,
-        thickness: float,
+        thickness: float | np.ndarray,
         bodies: Any = None,
         *,
         margin: float | None = None,
@@ -80,10 +82,12 @@ class Surfaces:
         Args:
             rest: (n, 3) rest positions, in m.
             triangles: (m, 3) vertex numbers: the boundaries of bodies, all triangles of cloths.
-            thickness: the distance that surfaces keep, in m, positive.
+            thickness: the distance that surfaces keep, in m, positive; or (n,) that of each vertex: two surfaces keep
+                the mean of theirs, and of a passive one and another the other's.
             bodies: (n,) whole numbers: vertices of one body have a common rest shape, and features of it that are
                 nearer than the thickness at rest keep 0.9 of their rest distance instead. None: connected pieces.
             margin: pairs that come this much nearer than the thickness, in m, are contacts already; None: half of it.
+                Where vertices differ this is for the thinnest, and in proportion for others.
             every: also pairs that say the same as another, see `kernels/surface_contacts.py`: for a check.
             passive: (n,) bool: vertices whose triangles do not meet each other; all corners of a triangle, or none.
             alike: (n,) int32: of each vertex the first of those that it is sewn to. Features that share one so do not
@@ -93,11 +97,10 @@ class Surfaces:
         self.n = len(rest)
         self.triangles = checks.checked_elements(triangles, 3, self.n)
         checks.require_distinct(self.triangles, "remove such triangles")
-        if not is_number(thickness) or not thickness > 0:
-            raise InputError(f"the thickness must be a positive length in metres, not {shown(thickness)}")
+        self.thicknesses = as_thicknesses(thickness, self.n).copy()
         if margin is not None and (not is_number(margin) or margin < 0):
             raise InputError(f"the margin must be a length in metres, zero or more, not {shown(margin)}")
-        self.thickness = float(thickness)
+        self.thickness = float(self.thicknesses.min())
         self.margin = self.passive_margin = 0.5 * self.thickness if margin is None else float(margin)
         self.edges = topology.unique_edges(self.triangles)
         self.vertices = np.unique(self.triangles).astype(np.int32)
@@ -115,6 +118,12 @@ class Surfaces:
         self._alike = np.arange(self.n, dtype=np.int32) if alike is None else np.ascontiguousarray(alike, np.int32)
         self._settings, self._scratch = np.zeros(SETTINGS), scratch_array()
         self._settings[REACH], self._settings[THICKNESS] = self.thickness + self.margin, self.thickness
+        self._settings[THICKEST] = self.thicknesses.max()
+        self._wider = np.zeros(0, np.float32)
+        if len(self.thicknesses) > 1:  # half of what pairs reach farther than the thinnest, with room for rounding
+            if self._passive.any():
+                self.thicknesses[self._passive != 0] = self._settings[THICKEST]
+            self._wider = (0.5005 * self._share * (self.thicknesses - self.thickness)).astype(np.float32)
         self._settings[EVERY] = check_flag("every", every)
         self._counts = tuple(np.zeros(8 * CHUNKS, np.int64) for _ in range(2))
         self._capacity = [4 * len(self.vertices) // CHUNKS + 64, 4 * len(self.edges) // CHUNKS + 64]
@@ -125,6 +134,17 @@ class Surfaces:
         """Take another margin (m) between passive vertices and others from the next search on, if it is larger."""
         self.passive_margin = max(float(margin), self.margin)
         self._settings[EXTRA] = self.passive_margin - self.margin
+
+    @property
+    def _share(self) -> float:
+        """Of the thickness of a pair: how near it has to come to count."""
+        return float(self._settings[REACH] / self._settings[THICKNESS])
+
+    def reach_of_passive(self, thickness: float | np.ndarray) -> float | np.ndarray:
+        """How near passive vertices and others of some thickness (m) have to come to count."""
+        if len(self.thicknesses) == 1:
+            return self.thickness + self.passive_margin
+        return 0.5 * self._share * (thickness + float(self._settings[THICKEST])) + float(self._settings[EXTRA])
 
     def _checked_bodies(self, bodies: Any) -> np.ndarray:
         if bodies is None:
@@ -155,14 +175,22 @@ class Surfaces:
             phases.append(
                 Phase(
                     bound,
-                    {**boxes, "corners": corners, "width": width, "drift": drift, "passive": self._passive, **moving},
+                    {
+                        "corners": corners,
+                        "width": width,
+                        "drift": drift,
+                        "passive": self._passive,
+                        "wider": self._wider,
+                        **boxes,
+                        **moving,
+                    },
                     0,
                     n,
                 )
             )
             made = _arranged(name, n)
             given = {**moving, **made, name: corners, "order": grid.order, "drift": drift}
-            given |= {"passive": self._passive, "alike": self._alike}
+            given |= {"passive": self._passive, "alike": self._alike, "wider": self._wider}
             sorting = {"low": grid.low, "high": grid.high, "order": grid.order}
             sorting |= {"to_low": grid.sorted_low, "to_high": grid.sorted_high, "blocks": grid.blocks}
             arranging += [Phase(arrange_boxes, sorting, 0, n), Phase(arrange, arrange.select(given), 0, n)]
@@ -194,6 +222,7 @@ class Surfaces:
             "bodies": self._bodies,
         }
         state |= {"motion": self._motion, "wanted": self._wanted, "passive": self._passive}
+        state["thicknesses"] = self.thicknesses
         around = {"triangles": self.triangles, "owner": self._owner, "opposite": self._opposite}
         around |= {"pointers": self._pointers, "neighbours": self._neighbours}
         search, touch = [], []

@@ -1,7 +1,8 @@
 """Models whose mesh is cut: every constraint finds the vertices it holds now, and none that ran across the cut stays.
 
-What a vertex had is shared by its copies: mass by the area or volume around each, and where an edge comes twice after
-the cut, each of the two has half of the stiffness. Pins hold every copy of what they held.
+What a vertex had is shared by its copies, which are as thick as it was: mass by the area or volume around each, and
+where an edge comes twice after the cut, each of the two has half of the stiffness. Pins hold every copy of what they
+held.
 """
 
 from __future__ import annotations
@@ -62,8 +63,19 @@ def _cut(model: Model, made: Cut) -> CutModel:
     attachments = tuple(_attachment(one, made.parents) for one in model.attachments)
     masses = _masses(model, made)
     terms: tuple[Term, ...] = tuple(term.renumbered(made.mesh) for term in model.terms)  # type: ignore[attr-defined]
-    led = tuple(_path(one, made.parents) for one in model.paths)
-    new = replace(model, mesh=made.mesh, masses=masses, groups=groups, terms=terms, attachments=attachments, paths=led)
+    led, touching = tuple(_path(one, made.parents) for one in model.paths), model.collisions
+    if touching is not None and touching.thicknesses is not None:
+        touching = replace(touching, thicknesses=touching.thicknesses[made.parents])
+    new = replace(
+        model,
+        mesh=made.mesh,
+        masses=masses,
+        groups=groups,
+        terms=terms,
+        attachments=attachments,
+        paths=led,
+        collisions=touching,
+    )
     return CutModel(new, made.parents, made.parted)
 
 

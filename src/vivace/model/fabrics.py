@@ -40,7 +40,7 @@ class Fabric(Cloth):
         friction: Coulomb's coefficient against what it touches.
         damping: rate at which it loses its motion (1/s): the model's `air`.
         thickness: of the sheet (m). Contacts keep at least this distance; most scenes keep more, because a mesh cannot
-            follow a curve more closely than its edges do.
+            follow a curve more closely than its edges do. Of several, `model.collide(thickness={"coat": felt})`.
     """
 
     friction: float = 0.4
@@ -141,8 +141,10 @@ def made_of(model: Model, fabric: Fabric) -> Model:
     last = max(k for k, group in enumerate(groups) if group.kind.name == "spring") + 1
     collisions = model.collisions
     if collisions is not None:
-        apart = max(collisions.thickness, fabric.thickness)
-        collisions = replace(collisions, friction=(fabric.friction, fabric.friction), thickness=apart)
+        apart, each = max(collisions.thickness, fabric.thickness), collisions.thicknesses
+        each = None if each is None else np.maximum(each, fabric.thickness)
+        rough = fabric.friction, fabric.friction
+        collisions = replace(collisions, friction=rough, thickness=apart, thicknesses=each)
     return replace(
         model,
         masses=fabric.masses(model.mesh),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,7 @@ from .joining import check_parts, joined, models_of
 from .materials import Material, default_material
 from .paths import Path, PinPath, as_path, check_paths, without
 from .pins import pairs_at_one_place, pin_targets, unpinned
-from .touching import friction_between
+from .touching import check_collisions, friction_between, thickness_of
 
 EARTH = (0.0, -9.81, 0.0)
 FIRM = 30.0  # times as stiff as the stiffest constraint: beside it, all of a model is soft
@@ -137,8 +137,7 @@ class Model:
         if not all(isinstance(group, ConstraintGroup) for group in groups):
             raise InputError(f"groups of constraints are made by Model.constrain, not {shown(self.groups)}")
         object.__setattr__(self, "groups", groups)
-        if not isinstance(self.collisions, Collisions | None):
-            raise InputError(f"collisions are made by Model.collide, not {shown(self.collisions)}")
+        check_collisions(self.collisions, n)
         object.__setattr__(self, "gravity", as_gravity(self.gravity))
         if self.masses.shape != (n,):
             raise InputError(f"masses must have shape ({n},), not {self.masses.shape}")
@@ -224,7 +223,7 @@ class Model:
         self,
         colliders: Collider | Body | AnimatedMesh | Iterable[Collider | Body | AnimatedMesh] = (),
         *,
-        thickness: float = 0.004,
+        thickness: float | Mapping[str, Any] = 0.004,
         friction: float | tuple[float, float] = 0.3,
         itself: bool = True,
         stiffness: float | None = None,
@@ -237,11 +236,11 @@ class Model:
         Args:
             colliders: one, or several: of `vivace.collisions`, which stand still, `vivace.Body`, which may move, or
                 `vivace.AnimatedMesh`, which deforms.
-            thickness: the distance that contacts keep (m).
+            thickness: the distance that contacts keep (m); or of each group, {"shirt": 0.002, "else": 0.008}, of which
+                surfaces keep the mean. Of overlapping groups the last counts; "else" is what is in none.
             friction: Coulomb's coefficient, or (static, kinetic).
             itself: whether surfaces of the model touch each other, one body's own and those of several.
-            stiffness: of contacts in projective dynamics (N/m), see docs/collisions.md for the default; position based
-                solvers have none.
+            stiffness: of contacts in projective dynamics (N/m), see docs/collisions.md; not in position based ones.
             guard: check after every solve that no surface has passed through another, and keep apart what would; costs
                 about as much as finding the contacts.
             sleep: a vertex in contact that a step would move by less than this share of the thickness stays where it
@@ -255,8 +254,9 @@ class Model:
         animated = tuple(thing for thing in touching if isinstance(thing, AnimatedMesh))
         still = tuple(thing for thing in touching if not isinstance(thing, Body | AnimatedMesh))
         pairs = tuple(friction_between(self.mesh, still, bodies, row) for row in as_list("pairs of friction", between))
-        how = thickness, as_friction(friction), itself, stiffness, guard, sleep
-        return replace(self, collisions=Collisions(still, *how, bodies, pairs, animated))
+        most, each = thickness_of(self.mesh, thickness)
+        how = most, as_friction(friction), itself, stiffness, guard, sleep
+        return replace(self, collisions=Collisions(still, *how, bodies, pairs, animated, each))
 
     def pin(
         self,

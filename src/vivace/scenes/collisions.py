@@ -1,7 +1,7 @@
 """The [collisions] table of a scene file: what stands in the scene, and how bodies touch it and each other.
 
 [collisions]                         # the fields of `vivace.collisions.Collisions`
-thickness = 0.004                    # m
+thickness = 0.004                    # m; or of groups, { shirt = 0.002, coat = "felt", else = 0.004 }
 friction = [0.5, 0.3]                # static and kinetic, or one number for both
 itself = true                        # cloth against cloth, body against body
 sleep = 0.05                         # what moves by less than this share of the thickness rests
@@ -29,7 +29,7 @@ options = { unit = "cm" }            # those of `vivace.caches.read`; also start
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -38,12 +38,15 @@ from .. import mesh as meshes
 from ..checks import as_path, check_name
 from ..collisions import AnimatedMesh, Box, Capsule, Collider, Collisions, Plane, Sampled, Sphere, armchair, table, tube
 from ..errors import InputError
+from ..model.fabrics import fabric
 from ..model.model import Model
+from ..model.touching import ELSE
 from ..rigid.bodies import Body
 from .pins import animation_from, keyframes_from
 from .tables import check_known
 
-KEYS = tuple(item.name for item in fields(Collisions) if item.name not in ("bodies", "animated"))
+THICKNESS = 0.004  # m: where the file says none, as in `Model.collide`
+KEYS = tuple(item.name for item in fields(Collisions) if item.name not in ("bodies", "animated", "thicknesses"))
 MOVABLE = ("plane", "sphere", "box", "capsule")  # kinds that may have a path
 
 
@@ -85,8 +88,16 @@ KINDS: dict[str, Callable[..., Collider | AnimatedMesh | Iterable[Collider]]] = 
 }
 
 
-def with_collisions(path: Path, model: Model, settings: dict[str, Any]) -> Model:
-    """The model with what a file's [collisions] table describes; whatever it touched before is forgotten."""
+def _thickness(given: Any) -> Any:
+    """As a file says it: a number, or the name of a fabric."""
+    return fabric(given).thickness if isinstance(given, str) else given
+
+
+def with_collisions(path: Path, model: Model, settings: dict[str, Any], own: Mapping[str, Any] | None = None) -> Model:
+    """The model with what a file's [collisions] table describes; whatever it touched before is forgotten.
+
+    `own`: the thickness of parts by name, as they say themselves.
+    """
     check_known(path, "[collisions]", settings, KEYS)
     rows = settings.get("colliders", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -94,6 +105,11 @@ def with_collisions(path: Path, model: Model, settings: dict[str, Any]) -> Model
     made = [collider for number, row in enumerate(rows, 1) for collider in _colliders(path, number, row)]
     options = {key: value for key, value in settings.items() if key != "colliders"}
     try:
+        if own:
+            given = options.get("thickness", THICKNESS)
+            options["thickness"] = {**own, **(given if isinstance(given, dict) else {ELSE: given})}
+        if isinstance(options.get("thickness"), dict):
+            options["thickness"] = {name: _thickness(one) for name, one in options["thickness"].items()}
         return model.collide(made, **options)
     except InputError as error:
         raise InputError(f"{path}: [collisions] {error}") from error

@@ -71,7 +71,7 @@ from ..solvers import Budget, make_solver
 from .bodies import only_bodies, with_bodies
 from .collisions import with_collisions
 from .edits import Edits, with_edits
-from .parts import material_of, model_of_parts
+from .parts import material_of, model_of_parts, thickness_of_parts
 from .pins import with_pins
 from .rigid_scene import RigidScene, seeded
 from .scene import SCENES, Scene, make_scene
@@ -198,9 +198,12 @@ def from_description(path: Path, data: dict[str, Any]) -> Scene | RigidScene:
         for name, rho in changes["tuned"].items():
             make_solver(f"{name}:rho={rho}")  # is there such a solver, and is it a ρ?
     if "collisions" in data:  # last, because distances to a mesh take a while
-        changes["model"] = with_collisions(path, scene.model, table_of(path, data, "collisions"))
+        settings = table_of(path, data, "collisions")
+        changes["model"] = with_collisions(path, scene.model, settings, thickness_of_parts(data))
         if "scene" in data:
             scene.settings["collisions"] = data["collisions"]
+    elif thickness_of_parts(data):
+        raise InputError(f"{path}: parts have a thickness, which is of contacts, and there is no [collisions] table")
     if "bodies" in data:
         changes["model"] = with_bodies(path, changes.get("model", scene.model), data["bodies"])
         if "scene" in data:

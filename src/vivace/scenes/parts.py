@@ -7,6 +7,7 @@ material = { kind = "sheet", stretch = 2e3 }
 [[parts]]
 name = "belt"
 mesh = { file = "belt.obj", translate = [0, 1, 0] }
+thickness = 0.002                    # of its contacts (m), or a fabric's name; of others, that of [collisions]
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def model_of_parts(
         raise InputError(f"{path}: have either [[parts]], each with its mesh and material, or [mesh] and [material]")
     models, names = [], []
     for k, row in enumerate(rows):
-        check_known(path, f"part {k + 1}", row, {"name", "mesh", "material"})
+        check_known(path, f"part {k + 1}", row, {"name", "mesh", "material", "thickness"})
         body = mesh_of(path, table_of(path, row, "mesh"))
         stuff = material_of(path, table_of(path, row, "material"), body, f"the material of part {k + 1}")
         models.append(Model.of(body, stuff, **same))
@@ -58,3 +59,9 @@ def model_of_parts(
         return Model.join(models, names=names)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
+
+
+def thickness_of_parts(data: dict[str, Any]) -> dict[str, Any]:
+    """The thickness that [[parts]] have of their own, by their names."""
+    rows = data.get("parts", [])
+    return {row.get("name", f"body-{k}"): row["thickness"] for k, row in enumerate(rows) if "thickness" in row}

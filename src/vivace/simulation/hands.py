@@ -43,7 +43,8 @@ STRENGTH = 0.6  # s: how long a hand pulls with all it has at what does not come
 AWAY = 2.0  # reaches: farther away, the goal has run away
 CLOSING = 0.1  # m/s: what comes at least so fast does come
 
-Clear = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (positions, targets) to targets that no collider is before
+# (vertices, positions, targets) to targets that no collider is before
+Clear = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(eq=False)
@@ -153,7 +154,7 @@ class Hands:
         hand.gap = float(np.linalg.norm(way))
         most = hand.care * hand.reach
         targets = hand.goals + (min(1.0, most / max(hand.gap, 1e-30)) - 1.0) * way
-        return targets if clear is None else clear(held, targets)
+        return targets if clear is None else clear(hand.vertices, held, targets)
 
     def slips(self, hand: Hand, q: np.ndarray, h: float) -> bool:
         """Feel what a step of h seconds has done to the body, and whether the hand has to let go."""

@@ -185,12 +185,12 @@ class Holding(ABC):
             rows = self._grabs.rows_of(hand.vertices.tolist())
             self._grabs.targets[rows] = self._hands.lead(hand, self._motion.q, self._clear)
 
-    def _clear(self, held: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def _clear(self, vertices: np.ndarray, held: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Targets that are not on the far side of a collider."""
         if self._detector is None:
             return targets
         wanted = as_rows(targets)
-        self._detector.keep_targets_out(as_rows(held), wanted)
+        self._detector.keep_targets_out(vertices, as_rows(held), wanted)
         return as_points(wanted)
 
     def _let_hands_slip(self) -> None:

@@ -26,8 +26,9 @@ from ..checks import as_numbers
 from ..collisions.colliders import Collider
 from ..collisions.contacts import ContactForces
 from ..collisions.moving import Poses, Pushes
-from ..collisions.patches import NEAR
+from ..collisions.patches import NEAR, triangles_of
 from ..collisions.settings import Collisions
+from ..collisions.thickness import thickness_at, thickness_of_elements
 from ..errors import InputError
 from ..model import Model
 from ..rigid import rotation
@@ -62,7 +63,8 @@ class RigidPart:
                     f"rigid bodies cannot touch a {type(collider).__name__}; the hull of its mesh is ConvexMesh(mesh)"
                 ) from None
         still = [Body(collider, fixed=True) for collider in settings.colliders]
-        self.first, self._thickness, self._near = len(still), settings.thickness, NEAR * settings.thickness
+        self.first, self._thicknesses = len(still), settings.per_vertex  # and of triangles, a share of theirs
+        self._near = NEAR * self._thicknesses
         self.rigid = RigidSimulation([*still, *settings.bodies], gravity=gravity.tolist(), substeps=1, threads=threads)
         bodies = self.rigid.bodies
         made = mass_properties(bodies.shapes)
@@ -136,7 +138,7 @@ class RigidPart:
 
     def are(self, settings: Collisions) -> bool:
         """Whether these are the bodies and colliders of a model's settings."""
-        return self._made_of == (settings.colliders, settings.bodies) and self._thickness == settings.thickness
+        return self._made_of == (settings.colliders, settings.bodies) and self._thicknesses.max() == settings.thickness
 
     def report(self) -> BodiesReport:
         """What the last step did to them."""
@@ -180,7 +182,10 @@ class RigidPart:
         self.rigid.time, self.rigid.forces = float(own["time"]), own["loads"].copy()
 
     def attach(self, model: Model, h: float) -> None:
-        """Hold what the model attaches to bodies, in substeps of h seconds."""
+        """Hold what the model attaches to bodies, in substeps of h seconds; and how thick it is."""
+        if model.collisions is not None:
+            self._thicknesses = model.collisions.per_vertex
+            self._near = NEAR * thickness_of_elements(self._thicknesses, model.mesh.triangles)
         if not model.attachments:
             self.attached = None
             return
@@ -246,9 +251,16 @@ class RigidPart:
         which = which[mine]
         centres = bodies.positions[which] + self._begun.h * self._shown[which, :3]
         normals = of.normals[mine]
-        arms = of.points[mine] - np.where(of.ids[mine] < 0, self._near, self._thickness)[:, None] * normals - centres
+        arms = of.points[mine] - self._kept(of.ids[mine])[:, None] * normals - centres
         add_springs(which, arms, normals, -forces[mine], stiffness[mine], of.grip[mine], total, self._springs)
         return True
+
+    def _kept(self, ids: np.ndarray) -> np.ndarray:
+        """(c,) how far (m) from their bodies contacts keep vertices and points of triangles."""
+        of_patch, apart = ids < 0, np.empty(len(ids))
+        apart[of_patch] = thickness_at(self._near, triangles_of(ids[of_patch]))
+        apart[~of_patch] = thickness_at(self._thicknesses, ids[~of_patch] >> 31)
+        return apart
 
     def forget_some(self, before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What contacts remember of their forces: of those with bodies that give way, a share of the change in a step.
@@ -287,7 +299,11 @@ class RigidPart:
         if pushes is not None and len(pushes.vertices):
             which = pushes.colliders + self.first
             centres = self.rigid.bodies.positions[which] + begun.h * self._shown[which, :3]
-            arms = positions[pushes.vertices, :3] - self._thickness * pushes.normals - centres
+            arms = (
+                positions[pushes.vertices, :3]
+                - thickness_at(self._thicknesses, pushes.vertices) * pushes.normals
+                - centres
+            )
             resisting = masses[pushes.vertices] / begun.h**2
             momenta = -begun.h * resisting[:, None] * pushes.ways
             none = np.zeros(len(which))

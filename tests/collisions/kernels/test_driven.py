@@ -60,6 +60,7 @@ class Found:
         numbers = rng.integers(0, 500, (2, count))
         self.ids = feature_ids(*numbers) | np.where(edges, OF_EDGES, 0)
         self.some = np.flatnonzero(rng.random(count) < 0.8)
+        self.thick, self.reach = (size * self.rng.uniform(0.5, 1.5, len(self.some)) for size in (THICK, REACH))
         self.normals, self.least = unit(rng.normal(size=(DRIVEN, 3))), rng.uniform(-1, 0.3, DRIVEN)
 
     def given(self):
@@ -101,15 +102,15 @@ def first_of(found):
     began, ends = (np.einsum("ck,ckx->cx", a, x[vertices, :3].astype(np.float64)) for x in (found.q, found.s))
     before, after = (np.einsum("cx,cx->c", planes[:, :3], z) for z in (began, ends))
     apart = np.linalg.norm(began, axis=1)
-    met = (apart > REACH) | (before < 0.99 * apart)
+    met = (apart > found.reach) | (before < 0.99 * apart)
     corners, edges = found.q[vertices, :3].astype(np.float64), found.some >= found.vertex_triangle
     one = np.where(edges[:, None], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1])
     two = np.where(edges[:, None], corners[:, 3] - corners[:, 2], corners[:, 3] - corners[:, 1])
     face = np.cross(one, two)
     facing = np.abs(np.einsum("cx,cx->c", planes[:, :3], face)) > FACING * np.linalg.norm(face, axis=1)
     use = (~met | facing) & outwards(found)
-    time = np.where(before > THICK, before / np.maximum(before - after, np.maximum(before, 1e-30)), 0.0)
-    until = time + THICK / np.maximum(np.linalg.norm(ends - began, axis=1), THICK)
+    time = np.where(before > found.thick, before / np.maximum(before - after, np.maximum(before, 1e-30)), 0.0)
+    until = time + found.thick / np.maximum(np.linalg.norm(ends - began, axis=1), found.thick)
     mine = vertices < SOFT
     which = found.owner[vertices.max(axis=1) - SOFT]
     counted = mine & (np.abs(a) > EDGE) & use[:, None]
@@ -127,7 +128,7 @@ def test_met_first(seed):
     expected, use, late = first_of(found)
     got = met_first(
         *(found.some, found.vertices, found.coefficients, found.planes, found.vertex_triangle, found.q, found.s),
-        *(SOFT, found.owner, MESHES, found.normals, found.least, THICK, REACH),
+        *(SOFT, found.owner, MESHES, found.normals, found.least, found.thick, found.reach),
     )
     np.testing.assert_array_equal(got, expected)
     assert expected.any()
@@ -169,9 +170,10 @@ def test_patch_rows(seed):
     found = Found(seed)
     found.some = found.some[(found.some >= found.vertex_triangle) | ~found.ahead[found.some]]
     across, triangles = found.rng.integers(0, SOFT, 500), 123
+    near = (NEAR * found.rng.uniform(0.5, 1.5, len(found.some))).astype(np.float32)
     own, weights, planes, motion, owners, ids = patch_rows(
         *(found.some, found.vertices, found.coefficients, found.planes, found.ids, found.vertex_triangle),
-        *(found.q, found.s, SOFT, across, triangles, found.owner, MESHES, FIRST_ID, np.float32(NEAR)),
+        *(found.q, found.s, SOFT, across, triangles, found.owner, MESHES, FIRST_ID, near),
     )
     for row, c in enumerate(found.some):
         vertices, a = found.vertices[c], found.coefficients[c].astype(np.float64)
@@ -185,7 +187,7 @@ def test_patch_rows(seed):
             feature, its = (one, two) if ahead else (two, one)
             mine, w, feature = np.append(mine, across[feature]), np.append(w, 0.0), triangles + feature
         normal = (1 if ahead else -1) * found.planes[c, :3].astype(np.float64)
-        gap = min(float(found.planes[c, 3]), float(np.float32(NEAR)))
+        gap = min(float(found.planes[c, 3]), float(near[row]))
         plane, way = planes_of(found, normal[None], gap, shares[None], other[None])
         which = found.owner[other[0] - SOFT]
         np.testing.assert_array_equal(own[row], np.append(mine, mine[0]))
@@ -194,7 +196,7 @@ def test_patch_rows(seed):
         np.testing.assert_allclose(motion[row], way[0], rtol=0, atol=1e-7)
         assert owners[row] == which
         assert ids[row] == patch_ids(feature, 0, FIRST_ID + which + MESHES * (1 + its), 1)
-    assert 0 < (found.planes[found.some, 3] > NEAR).sum() < len(found.some)
+    assert 0 < (found.planes[found.some, 3] > near).sum() < len(found.some)
 
 
 @SEEDS
@@ -227,12 +229,12 @@ def test_left_over(seed):
     a = (rng.dirichlet(np.ones(4), 300) * (rng.random((300, 4)) < 0.6)).astype(np.float32)
     planes = np.concatenate([unit(rng.normal(size=(300, 3))), rng.normal(size=(300, 1))], axis=1).astype(np.float32)
     motion, held = rng.normal(size=(300, 3)).astype(np.float32), rng.random(SOFT) < 0.6
-    normals, gaps = planes[:, :3].astype(np.float64), planes[:, 3]
+    normals, gaps, spare = planes[:, :3].astype(np.float64), planes[:, 3], rng.uniform(0.1, 0.3, 300)
     over = np.einsum("ck,ckx,cx->c", a.astype(np.float64), x[vertices], normals) - gaps
     began = np.einsum("ck,ckx->cx", a.astype(np.float64), q[vertices, :3]) + motion
     loose = (~held[vertices] & (a > EDGE)).any(axis=1)
     before = np.einsum("cx,cx->c", began, normals) - gaps
-    expected = np.where(loose, np.minimum(over, before), over) < 0.2
-    np.testing.assert_array_equal(left_over(vertices, a, planes, motion, x, held, q, 0.2), expected)
-    assert (expected & (over >= 0.2)).sum() > 0
+    expected = np.where(loose, np.minimum(over, before), over) < spare
+    np.testing.assert_array_equal(left_over(vertices, a, planes, motion, x, held, q, spare), expected)
+    assert (expected & (over >= spare)).sum() > 0
     assert (~loose).sum() > 0

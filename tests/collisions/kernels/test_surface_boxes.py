@@ -29,7 +29,7 @@ WIDTHS = pytest.mark.parametrize("width", [1, 2, 3], ids=["vertices", "edges", "
 class Features:
     """Features of `width` random corners each, on their way from q to s, bounded."""
 
-    def __init__(self, width, q, s, count=60, seed=0):
+    def __init__(self, width, q, s, count=60, seed=0, wider=None):
         rng = np.random.default_rng(seed)
         n = len(q)
         self.q, self.shifted, self.settings = to_rows(q), np.zeros((n, 4), np.float32), np.zeros(SETTINGS)
@@ -43,6 +43,8 @@ class Features:
         self.drift, self.grid = np.full((count, 4), np.nan, np.float32), Grid.of(count)
         boxes = {"low": self.grid.low, "high": self.grid.high, "level": self.grid.level}
         sizes = {"corners": self.corners, "width": np.array([width]), "drift": self.drift, "passive": passive}
+        self.wider = np.zeros(0, np.float32) if wider is None else wider
+        sizes["wider"] = self.wider
         Plan([bound.over(0, count, **boxes, **sizes, **moving)], 2).run()
         self.moved = (self.shifted.astype(np.float64) - self.q)[self.corners, :3]  # (count, width, 3)
 
@@ -107,6 +109,18 @@ def test_boxes_hold_the_way(width):
 
 
 @WIDTHS
+def test_thick_features_have_wider_boxes(width):
+    """By as much as their thickest corner reaches farther."""
+    wider = np.random.default_rng(width).uniform(0, 0.1, 40).astype(np.float32)
+    way = random_way(width + 10)
+    usual, features = Features(width, *way), Features(width, *way, wider=wider)
+    more = wider[features.corners].max(axis=1)[:, None]
+    slack = 2 * EPS32 * np.abs(features.grid.high[:, :3]).max()
+    np.testing.assert_allclose(features.grid.low[:, :3], usual.grid.low[:, :3] - more, rtol=0, atol=slack)
+    np.testing.assert_allclose(features.grid.high[:, :3], usual.grid.high[:, :3] + more, rtol=0, atol=slack)
+
+
+@WIDTHS
 def test_drifts_in_the_order_of_the_grid(width):
     """Row i is that of feature order[i]; a triangle's spread has room for its planes: 1e-4 of its longest side."""
     features = Features(width, *random_way(width + 20))
@@ -115,7 +129,7 @@ def test_drifts_in_the_order_of_the_grid(width):
     order[:] = np.random.default_rng(0).permutation(count)
     corners, drifts = np.zeros((count, width), np.int32), np.full((count, 4), np.nan, np.float32)
     given = {"order": order, "drift": features.drift, "drifts": drifts}
-    given |= {"passive": features.passive, "settings": features.settings}
+    given |= {"passive": features.passive, "settings": features.settings, "wider": features.wider}
     start, vector = np.zeros((2, count, 4), np.float32)
     alike = np.arange(len(features.q), dtype=np.int32) // 2 if width > 1 else np.arange(len(features.q))
     phase = {

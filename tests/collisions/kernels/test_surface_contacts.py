@@ -126,6 +126,7 @@ class Sheets:
             neighbours=neighbours,
             wanted=self.wanted,
             passive=np.zeros(self.n, np.int32),
+            thicknesses=np.array([THICK]),
             chunks=CHUNKS,
         )
         Plan([phase], threads).run()

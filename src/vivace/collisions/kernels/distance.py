@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...backends.cpu.addresses import double_at, float_at, long_at
-from ...backends.cpu.arguments import double, doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.arguments import doubles, floats, ints, longs, phase_kernel, rows
 from ...backends.cpu.compiling import compiled
 from ...backends.cpu.simd import at
 
@@ -235,10 +235,14 @@ def meet_samples(fields, k, x, y, z, ux, uy, uz, thickness, reach, length):
 @phase_kernel(items="q")
 def search(
     begin, end, iteration, sizes: longs.span, shape: doubles.address, grid: floats.address, bounds: doubles,
-    thickness: double, q: rows, s: rows, planes: rows, vertex: ints, collider: ints, counts: longs,
+    thicknesses: doubles, q: rows, s: rows, planes: rows, vertex: ints, collider: ints, counts: longs,
 ):  # fmt: skip
-    """The contacts of vertices begin to end, block by block, from the front of each block's room; and their number."""
+    """The contacts of vertices begin to end, block by block, from the front of each block's room; and their number.
+
+    `thicknesses`: one for all, or one for each vertex (m).
+    """
     fields, colliders = (sizes[0], shape, grid), sizes[1] // SIZES
+    differ = thicknesses.shape[0] > 1
     for block in range(begin // BLOCK, (end + BLOCK - 1) // BLOCK):
         first = block * BLOCK
         c = first * colliders
@@ -248,6 +252,7 @@ def search(
             length = np.sqrt(ux * ux + uy * uy + uz * uz)
             if not (length < np.inf):  # the simulation will say that it has blown up
                 continue
+            thickness = thicknesses[i if differ else 0]
             reach = thickness + max(thickness, 0.5 * length)
             low_x, high_x = x + min(ux, 0.0) - reach, x + max(ux, 0.0) + reach
             low_y, high_y = y + min(uy, 0.0) - reach, y + max(uy, 0.0) + reach

@@ -90,7 +90,10 @@ def _outwards(vertices, coefficients, c, soft, nx, ny, nz, normals, least):
 def met_first(
     some, vertices, coefficients, planes, vertex_triangle, q, s, soft, owner, meshes, normals, least, thickness, reach
 ):
-    """Which contacts count, see `driven.Driven._met_first`; normals and least are what `look_outwards` gave."""
+    """Which contacts count, see `driven.Driven._met_first`; normals and least are what `look_outwards` gave.
+
+    `thickness`, `reach`: of each of them (m).
+    """
     count = some.shape[0]
     use, met = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     times, whose = np.empty(count), np.empty(count, np.int64)
@@ -110,7 +113,7 @@ def met_first(
         before = nx * began[0] + ny * began[1] + nz * began[2]
         after = nx * ended[0] + ny * ended[1] + nz * ended[2]
         apart = _size(began[0], began[1], began[2])
-        met[k] = apart > reach or before < 0.99 * apart  # on the way, and not there when the step began
+        met[k] = apart > reach[k] or before < 0.99 * apart  # on the way, and not there when the step began
         if edges:
             x, y, z = _cross(_side(q, v0, v1), _side(q, v2, v3))
         else:
@@ -118,9 +121,9 @@ def met_first(
         facing = abs(nx * x + ny * y + nz * z) > FACING * _size(x, y, z)
         use[k] = (not met[k] or facing) and _outwards(vertices, coefficients, c, soft, nx, ny, nz, normals, least)
         # When it is met; what is not is met last, and what is close already at once.
-        times[k] = before / max(before - after, max(before, 1e-30)) if before > thickness else 0.0
+        times[k] = before / max(before - after, max(before, 1e-30)) if before > thickness[k] else 0.0
         way = _size(ended[0] - began[0], ended[1] - began[1], ended[2] - began[2])
-        until = times[k] + thickness / max(way, thickness)
+        until = times[k] + thickness[k] / max(way, thickness[k])
         whose[k] = owner[max(v0, v1, v2, v3) - soft]
         if not use[k]:
             continue
@@ -193,8 +196,8 @@ def patch_rows(
 ):  # fmt: skip
     """A triangle against a vertex, and an edge against an edge, as planes over three vertices and the first again.
 
-    `across`: a third corner for each edge; `triangles`: how many the soft bodies have; `near`: the largest gap (m),
-    float32. Returns (vertices, coefficients, planes, motion, owners, ids).
+    `across`: a third corner for each edge; `triangles`: how many the soft bodies have; `near`: the largest gap of
+    each (m), float32. Returns (vertices, coefficients, planes, motion, owners, ids).
     """
     count = some.shape[0]
     own, weights = np.empty((count, 4), np.int32), np.zeros((count, 4), np.float32)
@@ -224,7 +227,7 @@ def patch_rows(
         keys[row] = OF_PATCH | (feature << BITS) | (first_id + which[row] + meshes * (1 + (touched & FEATURE)))
         sign = 1.0 if ahead else -1.0
         nx, ny, nz = np.float64(given[c, 0]), np.float64(given[c, 1]), np.float64(given[c, 2])
-        gap = np.float64(min(given[c, 3], near))
+        gap = np.float64(min(given[c, 3], near[row]))
         _place(row, sign * nx, sign * ny, sign * nz, gap, shares, other, q, s, planes, motion)
     return own, weights, planes, motion, which, keys
 
@@ -263,7 +266,7 @@ def in_front(vertices, planes, s, soft, rounds):
 
 @compiled
 def left_over(vertices, coefficients, planes, motion, x, held, q, spare):
-    """Which patches have less than `spare` (m) to spare where vertices are at x.
+    """Which patches have less than `spare` (m, of each) to spare where vertices are at x.
 
     Vertices that are not `held` end nobody knows where: perhaps as far off as they were at q.
     """
@@ -282,5 +285,5 @@ def left_over(vertices, coefficients, planes, motion, x, held, q, spare):
             over_before += (began + np.float64(motion[c, axis])) * n
         gap = np.float64(planes[c, 3])
         least = min(over - gap, over_before - gap) if loose else over - gap
-        out[c] = least < spare
+        out[c] = least < spare[c]
     return out

@@ -11,7 +11,7 @@ ROUNDING = 2.0**-21  # of the largest coordinate: what moving all corners alike 
 
 @compiled
 def violated(vertices, coefficients, planes, q, x, zone, least):
-    """Contacts that touch on the way from q to x, or whose separation has shrunk to less than `least`; float32 rows.
+    """Contacts that touch on the way from q to x, or whose separation has shrunk below its `least`; float32 rows.
 
     Nor may it rest below half of that, or it would creep to zero. What is in one zone already moves as one. In the
     place of the gap, `planes` say whether a contact touches (`Surfaces` with every=True).
@@ -34,8 +34,8 @@ def violated(vertices, coefficients, planes, q, x, zone, least):
             for d in range(3):
                 before += a * np.float64(planes[c, d]) * np.float64(q[v, d])
                 after += a * np.float64(planes[c, d]) * np.float64(x[v, d])
-        allowed = before - rounding if after >= 0.5 * least else before + rounding
-        out[c] = (planes[c, 3] > 0 or (after < least and after < allowed)) and not together
+        allowed = before - rounding if after >= 0.5 * least[c] else before + rounding
+        out[c] = (planes[c, 3] > 0 or (after < least[c] and after < allowed)) and not together
     return out
 
 
@@ -88,14 +88,14 @@ def displace(zone, d, held, q, x):
 
 @compiled
 def least_separations(vertices, coefficients, planes, q, least):
-    """What each contact is to keep along its normal: four times the least distance, but no more than it had at q."""
+    """What each contact is to keep along its normal: four times its least distance, but no more than it had at q."""
     out = np.empty(vertices.shape[0])
     for c in range(vertices.shape[0]):
         before = 0.0
         for k in range(4):
             for d in range(3):
                 before += np.float64(coefficients[c, k]) * np.float64(planes[c, d]) * np.float64(q[vertices[c, k], d])
-        out[c] = min(before, 4.0 * least)
+        out[c] = min(before, 4.0 * least[c])
     return out
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...backends.cpu.addresses import double_at, long_at
-from ...backends.cpu.arguments import double, doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.arguments import doubles, floats, ints, longs, phase_kernel, rows
 from ...backends.cpu.compiling import compiled
 from ...backends.cpu.simd import at
 from .distance import BLOCK, BOUNDS, SAMPLES, SIZES, meet_convex, meet_samples
@@ -39,25 +39,30 @@ def brought(poses, o, x, y, z):
 @phase_kernel(items="q")
 def search_moving(
     begin, end, iteration, sizes: longs.span, shape: doubles.address, grid: floats.address, bounds: doubles,
-    first: doubles.address, last: doubles.address, thickness: double, q: rows, s: rows, places: doubles, vertex: ints,
-    collider: ints, counts: longs,
+    first: doubles.address, last: doubles.address, thicknesses: doubles, q: rows, s: rows, places: doubles,
+    vertex: ints, collider: ints, counts: longs,
 ):  # fmt: skip
     """Contacts of vertices begin to end, block by block, from the front of each block's room; and how many there are.
 
     `bounds`: boxes around all that a collider reaches in the step. Where there is no room only the number counts.
+    `thicknesses`: one for all, or one for each vertex (m).
     """
     fields, colliders = (sizes[0], shape, grid), sizes[1] // SIZES
-    room = vertex.shape[0] // counts.shape[0]
+    room, differ = vertex.shape[0] // counts.shape[0], thicknesses.shape[0] > 1
     for block in range(begin // BLOCK, (end + BLOCK - 1) // BLOCK):
         start, stop = block * BLOCK, min(block * BLOCK + BLOCK, end)
         low_x = low_y = low_z = np.inf
         high_x = high_y = high_z = -np.inf
-        longest = 0.0
+        longest, thickness = 0.0, thicknesses[0]
+        if differ:
+            thickness = thicknesses[start]
         for i in range(start, stop):
             x, y, z, u, v, w = q[i, 0], q[i, 1], q[i, 2], s[i, 0], s[i, 1], s[i, 2]
             low_x, high_x = min(low_x, min(x, u)), max(high_x, max(x, u))
             low_y, high_y = min(low_y, min(y, v)), max(high_y, max(y, v))
             low_z, high_z = min(low_z, min(z, w)), max(high_z, max(z, w))
+            if differ:
+                thickness = max(thickness, thicknesses[i])
             longest = max(longest, (u - x) * (u - x) + (v - y) * (v - y) + (w - z) * (w - z))
         far = thickness + max(thickness, 0.5 * np.sqrt(longest))
         count = 0
@@ -85,6 +90,8 @@ def search_moving(
                 ex, ey, ez = brought(last, POSE * k, s[i, 0], s[i, 1], s[i, 2])
                 ux, uy, uz = ex - x, ey - y, ez - z
                 length = np.sqrt(ux * ux + uy * uy + uz * uz)
+                if differ:
+                    thickness = thicknesses[i]
                 reach = thickness + max(thickness, 0.5 * length)
                 if kind == SAMPLES:
                     met, nx, ny, nz, offset = meet_samples(fields, k, x, y, z, ux, uy, uz, thickness, reach, length)

@@ -9,7 +9,7 @@ from ...backends.cpu.compiling import compiled
 
 @compiled
 def fall_asleep(q, x, walls, pairs, held, limit):
-    """Vertices in contact that a step would move by less than `limit` (m), and that nobody holds, stay at q."""
+    """Vertices in contact that a step would move by less than their `limit` (n,), and that nobody holds, stay at q."""
     touching = np.zeros(len(x), np.bool_)
     for v in walls:
         touching[v] = True
@@ -22,6 +22,6 @@ def fall_asleep(q, x, walls, pairs, held, limit):
             for axis in range(3):
                 moved = x[v, axis] - q[v, axis]
                 square += moved * moved
-            if square < limit * limit:
+            if square < limit[v] * limit[v]:
                 for lane in range(4):
                     x[v, lane] = q[v, lane]

@@ -6,6 +6,9 @@ of a heap at rest.
 Some vertices may be passive: features of them do not meet each other. Their boxes have a fourth side that lies the
 wrong way round, from 1 to -1 where that of others lies from -1 to 1: it overlaps theirs, and none of its like. What is
 far from all others has one that overlaps nothing. Passive features may reach farther than others reach each other.
+
+REACH and THICKNESS are those of the thinnest. Where vertices differ, a feature reaches as much farther as half of its
+own thickness is more than half of that, in proportion (`wider`): two of them together as far as their pair.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from .proximity import cross
 # Settings of a step, in float64.
 MOTION, INFLATE, REACH, THICKNESS, SMALLEST, ROUNDING, TYPICAL_SIZE, EVERY = 0, 3, 4, 5, 6, 7, 8, 9
 LOWEST, HIGHEST = 10, 13  # corners of the box around all that is not passive
-EXTRA, SETTINGS = 16, 17  # how much farther than REACH passive features reach
+EXTRA, THICKEST, SETTINGS = 16, 17, 18  # how much farther than REACH passive features reach; the largest thickness
 FAR = np.float32(2)  # the fourth side of a box that overlaps nothing begins beyond
 ROUNDED = np.float32(1e-5)  # of a displacement: what float32 may have lost of it
 THIN = 1e-2  # twice the area over the longest side squared, below which float32 has no normal for a triangle
@@ -48,9 +51,10 @@ def survey(q, s, used, edges, passive, settings):
     settings[MOTION], settings[MOTION + 1], settings[MOTION + 2] = mx / n, my / n, mz / n
     settings[ROUNDING] = 4e-7 * highest  # of the differences of positions, with room
     settings[INFLATE] = 0.5 * settings[REACH] + settings[ROUNDING]
+    share = settings[REACH] / settings[THICKNESS] if settings[THICKEST] > settings[THICKNESS] else 0.0
     settings[SMALLEST] = max(1e-3 * settings[THICKNESS], 4 * settings[ROUNDING])
     for axis in range(3):
-        room = settings[INFLATE] + settings[ROUNDING]
+        room = settings[INFLATE] + settings[ROUNDING] + 0.501 * (settings[THICKEST] - settings[THICKNESS]) * share
         settings[LOWEST + axis] = min(low[axis], low_after[axis] - settings[MOTION + axis]) - room
         settings[HIGHEST + axis] = max(high[axis], high_after[axis] - settings[MOTION + axis]) + room
     total, count = 0.0, min(edges.shape[0], 1024)
@@ -79,12 +83,13 @@ def follow(begin, end, iteration, q: rows, s: rows, settings: doubles, shifted: 
 @phase_kernel(items="low")
 def bound(
     begin, end, iteration, low: rows, high: rows, level: ints, corners: ints, width: count, drift: rows, q: rows,
-    shifted: rows, passive: ints, settings: doubles,
+    shifted: rows, passive: ints, wider: floats, settings: doubles,
 ):  # fmt: skip
     """Boxes, levels and drifts of features with `width` corners each.
 
     A drift is a row: the mean displacement of the corners, and how far the displacement of a point may be from it. Two
-    features that move alike have a small relative displacement, however fast they are.
+    features that move alike have a small relative displacement, however fast they are. `wider`: how much farther than
+    others each vertex reaches (m), (0,) if none does.
     """
     inflate = np.float32(settings[INFLATE])
     base = settings[TYPICAL_SIZE]
@@ -107,6 +112,14 @@ def bound(
             spread = max(spread, dot4(d, d))
         spread = np.sqrt(spread) + ROUNDED * np.sqrt(dot4(mean, mean))
         upper, lower = upper + out, lower - out
+        if wider.shape[0] > 0:
+            more = np.float32(0)
+            for k in range(width):
+                more = max(more, at(wider, at(corners, width * i + k)))
+            upper, lower = (
+                upper + make4(more, more, more, np.float32(0)),
+                lower - make4(more, more, more, np.float32(0)),
+            )
         if at(passive, at(corners, width * i)) != 0:
             upper, lower = upper - wrong, lower + wrong
             apart = (lane4(upper, 0) < settings[LOWEST]) | (lane4(lower, 0) > settings[HIGHEST])
@@ -131,26 +144,32 @@ def _fourth(value):
 
 @spliced
 def _farther(passive, v, settings):
-    """How much farther than others a feature with the vertex v reaches."""
+    """How much farther than others a feature with the vertex v reaches, if it is passive."""
     return np.float32(1.001 * settings[EXTRA]) if at(passive, v) != 0 else np.float32(0)
+
+
+@spliced
+def _wider(wider, a, b, c):
+    """How much farther than others a feature with the vertices a, b and c reaches, for it is thick."""
+    return max(at(wider, a), max(at(wider, b), at(wider, c))) if wider.shape[0] > 0 else np.float32(0)
 
 
 @phase_kernel(items="vertices")
 def arrange_vertices(
-    begin, end, iteration, order: ints, used: ints, drift: rows, passive: ints, settings: doubles, vertices: ints,
-    drifts: rows,
+    begin, end, iteration, order: ints, used: ints, drift: rows, passive: ints, wider: floats, settings: doubles,
+    vertices: ints, drifts: rows,
 ):  # fmt: skip
     """Numbers and drifts of the vertices in sorted order."""
     for i in range(begin, end):
         v = at(used, at(order, i))
         vertices[i] = v
-        store4(drifts, i, load4(drift, at(order, i)) + _fourth(_farther(passive, v, settings)))
+        store4(drifts, i, load4(drift, at(order, i)) + _fourth(_farther(passive, v, settings) + _wider(wider, v, v, v)))
 
 
 @phase_kernel(items="start")
 def arrange_edges(
-    begin, end, iteration, order: ints, edges: ints, drift: rows, q: rows, passive: ints, alike: ints,
-    settings: doubles, ends: ints, start: rows, vector: rows, drifts: rows,
+    begin, end, iteration, order: ints, edges: ints, drift: rows, q: rows, passive: ints, wider: floats,
+    alike: ints, settings: doubles, ends: ints, start: rows, vector: rows, drifts: rows,
 ):  # fmt: skip
     """Ends of the edges in sorted order; rows of start and extra reach, of vector and square length, and drifts.
 
@@ -162,15 +181,16 @@ def arrange_edges(
         ends[2 * i], ends[2 * i + 1] = at(alike, a), at(alike, b)
         x = load4(q, a)
         u = load4(q, b) - x
-        store4(start, i, make4(lane4(x, 0), lane4(x, 1), lane4(x, 2), _farther(passive, a, settings)))
+        reach = _farther(passive, a, settings) + _wider(wider, a, b, b)
+        store4(start, i, make4(lane4(x, 0), lane4(x, 1), lane4(x, 2), reach))
         store4(drifts, i, load4(drift, o))
         store4(vector, i, make4(lane4(u, 0), lane4(u, 1), lane4(u, 2), dot4(u, u)))
 
 
 @phase_kernel(items="drifts")
 def arrange_triangles(
-    begin, end, iteration, order: ints, triangles: ints, drift: rows, q: rows, passive: ints, alike: ints,
-    settings: doubles, corners: ints, planes: rows, drifts: rows,
+    begin, end, iteration, order: ints, triangles: ints, drift: rows, q: rows, passive: ints, wider: floats,
+    alike: ints, settings: doubles, corners: ints, planes: rows, drifts: rows,
 ):  # fmt: skip
     """Corners, motion, and four planes of the triangles in sorted order: their own, and outwards through the sides.
 
@@ -193,6 +213,7 @@ def arrange_triangles(
         norm = np.sqrt(nx * nx + ny * ny + nz * nz)
         store4(planes, 5 * i, a)
         room = np.float32(1e-4) * np.sqrt(longest) + rounding + _farther(passive, ia, settings)
+        room += _wider(wider, ia, ib, ic)
         store4(drifts, i, load4(drift, o) + _fourth(room))
         if norm <= np.float32(THIN) * longest:
             for k in range(1, 5):

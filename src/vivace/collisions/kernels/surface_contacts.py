@@ -10,6 +10,10 @@ described as they are at the start of the step,
   and only for the first of these triangles.
 
 Pairs that meet on the way are all kept, but for edges that meet at an end.
+
+A pair keeps the mean of both sides' thickness, between vertices that of the point that is touched; of a passive side
+and another, the other's. It comes within reach as far off as its thickest corners say, and passes through nearer than
+its thinnest do.
 """
 
 from __future__ import annotations
@@ -62,6 +66,38 @@ def _less(y, x):
         *(y[3] - x[3], y[4] - x[4], y[5] - x[5]),
         *(y[6] - x[6], y[7] - x[7], y[8] - x[8]),
     )
+
+
+@spliced
+def _limits(is_edges, settings, thicknesses, passive, o, a, b, c):
+    """The least distance that a pair may have to keep, and how near it has to come to count."""
+    farther = settings[EXTRA] if at(passive, o) != at(passive, b) else 0.0
+    if thicknesses.shape[0] == 1:
+        return settings[THICKNESS], settings[REACH] + farther
+    first, second, third, fourth = at(thicknesses, o), at(thicknesses, a), at(thicknesses, b), at(thicknesses, c)
+    low, high = first, first
+    if is_edges:
+        low, high, second = min(first, second), max(first, second), third
+    low_b, high_b = min(second, min(third, fourth)), max(second, max(third, fourth))
+    reach = 0.5 * (high + high_b) * (settings[REACH] / settings[THICKNESS]) + farther
+    if at(passive, o) != at(passive, b):
+        return low_b if at(passive, o) != 0 else low, reach
+    return 0.5 * (low + low_b), reach
+
+
+@spliced
+def _apart(is_edges, settings, thicknesses, passive, o, a, b, c, k):
+    """What a pair keeps where its points with the coefficients k are."""
+    if thicknesses.shape[0] == 1:
+        return settings[THICKNESS]
+    one, two, three, four = at(thicknesses, o), at(thicknesses, a), at(thicknesses, b), at(thicknesses, c)
+    if is_edges:
+        first, second = one + k[1] * (two - one), three - k[3] * (four - three)
+    else:
+        first, second = one, two - k[2] * (three - two) - k[3] * (four - two)
+    if at(passive, o) != at(passive, b):
+        return second if at(passive, o) != 0 else first
+    return 0.5 * (first + second)
 
 
 @function
@@ -123,11 +159,6 @@ def _slow(motion, o, a, b, c):
 
 
 @spliced
-def _reach(settings, passive, a, b):
-    return settings[REACH] + (settings[EXTRA] if at(passive, a) != at(passive, b) else 0.0)
-
-
-@spliced
 def _write(vertices, coefficients, planes, ids, w, o, a, b, c, k, n, gap, own):
     vertices[4 * w], vertices[4 * w + 1], vertices[4 * w + 2], vertices[4 * w + 3] = o, a, b, c
     store4(coefficients, w, make4(np.float32(k[0]), np.float32(k[1]), np.float32(k[2]), np.float32(k[3])))
@@ -139,10 +170,10 @@ def _write(vertices, coefficients, planes, ids, w, o, a, b, c, k, n, gap, own):
 def touch_triangles(
     begin, end, iteration, pairs: ints, counts: longs, triangles: ints, q: rows, s: rows, settings: doubles,
     rest: doubles, bodies: ints, vertices: ints, coefficients: rows, planes: rows, ids: longs, motion: floats,
-    owner: ints, opposite: ints, pointers: ints, neighbours: ints, wanted: ints, passive: ints,
+    owner: ints, opposite: ints, pointers: ints, neighbours: ints, wanted: ints, passive: ints, thicknesses: doubles,
 ):  # fmt: skip
     """Chunk by chunk, contacts of the vertex-triangle pairs."""
-    thickness, smallest = settings[THICKNESS], settings[SMALLEST]
+    smallest = settings[SMALLEST]
     for chunk in range(begin, end):
         capacity = pairs.shape[0] // (counts.shape[0] // 4)
         first = chunk * capacity
@@ -152,7 +183,7 @@ def touch_triangles(
             a, b, c = at(triangles, 3 * triangle), at(triangles, 3 * triangle + 1), at(triangles, 3 * triangle + 2)
             if at(wanted, v) + at(wanted, a) + at(wanted, b) + at(wanted, c) == 0:
                 continue
-            reach = _reach(settings, passive, v, a)
+            thickness, reach = _limits(False, settings, thicknesses, passive, v, a, b, c)
             x = _relative(q, v, a, b, c)
             coefficient, z, region = measure(False, x)
             found, time, d = classify(length(z), _slow(motion, v, a, b, c), thickness, reach), 0.0, x
@@ -172,7 +203,8 @@ def touch_triangles(
             if settings[EVERY] != 0:
                 gap = _touched(found, z, thickness)
             else:
-                gap = _gap(False, rest, bodies, v, a, b, c, thickness)
+                keeps = _apart(False, settings, thicknesses, passive, v, a, b, c, coefficient)
+                gap = _gap(False, rest, bodies, v, a, b, c, keeps)
             own = (np.int64(v) << BITS) | np.int64(triangle)
             _write(vertices, coefficients, planes, ids, w, v, a, b, c, coefficient, n, gap, own)
             w += 1
@@ -183,10 +215,10 @@ def touch_triangles(
 def touch_edges(
     begin, end, iteration, pairs: ints, counts: longs, edges: ints, q: rows, s: rows, settings: doubles, rest: doubles,
     bodies: ints, vertices: ints, coefficients: rows, planes: rows, ids: longs, motion: floats, wanted: ints,
-    passive: ints,
+    passive: ints, thicknesses: doubles,
 ):  # fmt: skip
     """Chunk by chunk, contacts of the edge-edge pairs."""
-    thickness, smallest = settings[THICKNESS], settings[SMALLEST]
+    smallest = settings[SMALLEST]
     for chunk in range(begin, end):
         capacity = pairs.shape[0] // (counts.shape[0] // 4)
         first = chunk * capacity
@@ -196,7 +228,7 @@ def touch_edges(
             a, b, c, d = at(edges, 2 * e), at(edges, 2 * e + 1), at(edges, 2 * f), at(edges, 2 * f + 1)
             if at(wanted, a) + at(wanted, b) + at(wanted, c) + at(wanted, d) == 0:
                 continue
-            reach = _reach(settings, passive, a, c)
+            thickness, reach = _limits(True, settings, thicknesses, passive, a, b, c, d)
             x = _relative(q, a, b, c, d)
             coefficient, z, region = measure(True, x)
             found, time, move = classify(length(z), _slow(motion, a, b, c, d), thickness, reach), 0.0, x
@@ -215,7 +247,8 @@ def touch_edges(
             if settings[EVERY] != 0:
                 gap = _touched(found, z, thickness)
             else:
-                gap = _gap(True, rest, bodies, a, b, c, d, thickness)
+                keeps = _apart(True, settings, thicknesses, passive, a, b, c, d, coefficient)
+                gap = _gap(True, rest, bodies, a, b, c, d, keeps)
             own = OF_EDGES | (np.int64(e) << BITS) | np.int64(f)
             _write(vertices, coefficients, planes, ids, w, a, b, c, d, coefficient, n, gap, own)
             w += 1

@@ -23,7 +23,7 @@ from .hash_grid import (
     walker,
 )
 from .proximity import END, GRAZE, PARALLEL, STEPS, TOUCH
-from .surface_boxes import FAR, REACH, ROUNDING, THICKNESS
+from .surface_boxes import FAR, REACH, ROUNDING, THICKEST
 
 GRAZED = np.float32(
     1.02
@@ -251,7 +251,7 @@ def pair_edges(
 ):  # fmt: skip
     """Chunk by chunk, edges that may meet."""
     grid, n = (whole, lengths, starts, blocks), order[1]
-    reach, touch = np.float32(1.001 * settings[REACH]), np.float32(TOUCH * settings[THICKNESS])
+    reach, touch = np.float32(1.001 * settings[REACH]), np.float32(TOUCH * settings[THICKEST])
     rounding = np.float32(2 * settings[ROUNDING])
     for chunk in range(begin, end):
         own_scratch, (out, room), w, met = scratch_of(scratch, chunk), list_of(lists, chunk), 0, 0

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.cpu.arguments import double, doubles, floats, ints, longs, phase_kernel, rows
+from ...backends.cpu.arguments import doubles, floats, ints, longs, phase_kernel, rows
 from ...backends.cpu.compiling import compiled, function
 from ...backends.cpu.simd import at
 from ...backends.cpu.vectors import cross, dot, plus, times
@@ -209,19 +209,19 @@ def _beside(rest, b, start, ways, reach):
 @phase_kernel(items="triangles/3")
 def search_triangles(
     begin, end, iteration, sizes: longs.span, shape: doubles.address, grid: floats.address, bounds: doubles,
-    rest: doubles, first: doubles.address, last: doubles.address, near: double, corners: doubles, corner_at: longs,
-    radii: doubles, small: doubles, triangles: ints, q: rows, s: rows, places: doubles, triangle_of: ints,
-    collider: ints, slot: ints, counts: longs,
+    rest: doubles, first: doubles.address, last: doubles.address, near: doubles, thicknesses: doubles,
+    corners: doubles, corner_at: longs, radii: doubles, rounds: doubles, triangles: ints, q: rows, s: rows,
+    places: doubles, triangle_of: ints, collider: ints, slot: ints, counts: longs,
 ):  # fmt: skip
     """Contacts of triangles begin to end, block by block, from the front of each block's room; and how many there are.
 
     `bounds`: boxes around all that bodies reach; `rest`: around them where they were made. `near`: the distance to
-    keep. `corners`: of all cores, those of body k from `corner_at[k]` on; a body without any
-    is left out. `small`: a third of the square of the longest edge (m²) up to which vertices alone keep a triangle off.
-    Where there is no room only the number counts.
+    keep, `thicknesses`: what their corners keep, one for all or one for each triangle (m). `corners`: of all cores,
+    those of body k from `corner_at[k]` on; a body without any is left out. `rounds`: how round bodies count as (m),
+    which tells how small a triangle is that its vertices alone keep off. Where there is no room only the number counts.
     """
     fields, colliders = (sizes[0], shape, grid), sizes[1] // SIZES
-    room, most = triangle_of.shape[0] // counts.shape[0], 1
+    room, most, differ = triangle_of.shape[0] // counts.shape[0], 1, near.shape[0] > 1
     for k in range(colliders):
         most = max(most, corner_at[k + 1] - corner_at[k])
     core, start, ways, triangle = np.empty((most, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
@@ -240,13 +240,15 @@ def search_triangles(
                 continue
             for c in range(3 * own):
                 core[c // 3, c % 3] = corners[3 * corner_at[k] + c]
-            radius = radii[k]
+            radius, round_ = radii[k], rounds[k]
             for i in range(front, stop):
                 o = i - front
+                keep, thickness = near[i if differ else 0], thicknesses[i if differ else 0]
                 apart = (boxes[o, 0] > at(bounds, b + 3)) | (boxes[o, 3] < at(bounds, b))
                 apart |= (boxes[o, 1] > at(bounds, b + 4)) | (boxes[o, 4] < at(bounds, b + 1))
                 apart |= (boxes[o, 2] > at(bounds, b + 5)) | (boxes[o, 5] < at(bounds, b + 2))
-                apart |= boxes[o, 6] <= small[k]
+                far, close = round_ + thickness, round_ + keep
+                apart |= boxes[o, 6] <= far * far - close * close  # vertices alone keep it off
                 if apart:
                     continue
                 longest = 0.0
@@ -255,13 +257,13 @@ def search_triangles(
                     put(start, c, brought(first, POSE * k, q[v, 0], q[v, 1], q[v, 2]))
                     put(ways, c, minus(brought(last, POSE * k, s[v, 0], s[v, 1], s[v, 2]), row(start, c)))
                     longest = max(longest, dot(row(ways, c), row(ways, c)))
-                reach = near + max(near, 0.5 * np.sqrt(longest))
+                reach = keep + max(keep, 0.5 * np.sqrt(longest))
                 if _beside(rest, b, start, ways, reach) or _bound(fields, k, start, ways, core, own, radius) > reach:
                     continue
-                met, away, n, corner = _meet(start, ways, triangle, core, own, radius, near, reach, simplex, share)
+                met, away, n, corner = _meet(start, ways, triangle, core, own, radius, keep, reach, simplex, share)
                 if not met:
                     continue
-                if away > 0.0 and _vertex_is_nearer(triangle, n, core, own, away, SLACK * near, simplex, point):
+                if away > 0.0 and _vertex_is_nearer(triangle, n, core, own, away, SLACK * keep, simplex, point):
                     continue
                 _, top = farthest(core, own, n)
                 over = False
@@ -272,14 +274,14 @@ def search_triangles(
                             continue
                         if count < room:
                             to = block * room + count
-                            _write(places, to, n, dot(n, row(core, c)) + radius + near, start, other)
+                            _write(places, to, n, dot(n, row(core, c)) + radius + keep, start, other)
                             triangle_of[to], collider[to], slot[to] = i, k, c + 1
-                        over |= c == corner or height < away + SLACK * near
+                        over |= c == corner or height < away + SLACK * keep
                         count += 1
                 if not over:
                     if count < room:
                         to = block * room + count
-                        _write(places, to, n, top + radius + near, start, share)
+                        _write(places, to, n, top + radius + keep, start, share)
                         triangle_of[to], collider[to], slot[to] = i, k, 0
                     count += 1
         counts[block] = count
@@ -302,7 +304,8 @@ def _boxes_of(triangles, front, stop, q, s, near, boxes):
                 boxes[o, axis + 3] = max(boxes[o, axis + 3], max(x, y))
                 square += (y - x) * (y - x)
             longest = max(longest, square)
-        far = near + max(near, 0.5 * np.sqrt(longest))
+        keep = near[i if near.shape[0] > 1 else 0]
+        far = keep + max(keep, 0.5 * np.sqrt(longest))
         boxes[o, 6] = max(_spread(triangles, i, q), _spread(triangles, i, s))
         for axis in range(3):
             boxes[o, axis] -= far

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...backends.cpu.arguments import floats, ints, phase_kernel, rows, scalar
+from ...backends.cpu.arguments import floats, ints, phase_kernel, rows
 from ...backends.cpu.compiling import inlined
 from ...backends.cpu.simd import at, dot4, lane4, load4, make4, store4
 from ...backends.cpu.vectors import xyz4
@@ -33,29 +33,29 @@ def separation(vertices, a, c, q):
 @phase_kernel(items="planes")
 def begin_contacts(
     begin, end, iteration, vertices: ints, a: floats, planes: rows, before: rows, motion: rows, q: rows,
-    recovery: scalar,
+    recovery: floats,
 ):  # fmt: skip
     """before = z at q, carried along by bodies that move.
 
-    Gaps that are violated there already are lowered, to recover by so many metres a step.
+    Gaps that are violated there already are lowered, to recover by so many metres a step (`recovery` of each).
     """
     for c in range(begin, end):
         z, _ = separation(vertices, a, c, q)
         z = z + load4(motion, c)
         plane = load4(planes, c)
-        gap = min(lane4(plane, 3), dot4(xyz4(plane), z) + recovery)
+        gap = min(lane4(plane, 3), dot4(xyz4(plane), z) + at(recovery, c))
         store4(planes, c, xyz4(plane) + make4(ZERO, ZERO, ZERO, gap))
         store4(before, c, z)
 
 
 @phase_kernel(items="planes")
 def begin_walls(
-    begin, end, iteration, vertices: ints, planes: rows, before: rows, motion: rows, q: rows, recovery: scalar
+    begin, end, iteration, vertices: ints, planes: rows, before: rows, motion: rows, q: rows, recovery: floats
 ):
     """The same for contacts with walls: z = x, carried along by walls that move."""
     for c in range(begin, end):
         x = xyz4(load4(q, at(vertices, c))) + load4(motion, c)
         plane = load4(planes, c)
-        gap = min(lane4(plane, 3), dot4(xyz4(plane), x) + recovery)
+        gap = min(lane4(plane, 3), dot4(xyz4(plane), x) + at(recovery, c))
         store4(planes, c, xyz4(plane) + make4(ZERO, ZERO, ZERO, gap))
         store4(before, c, x)

@@ -31,7 +31,7 @@ class ContactPasses:
         *,
         corners: bool = False,
     ):
-        walls, recovery = contacts.colliders, np.array([contacts.recovery], np.float32)
+        walls = contacts.colliders
         self.touched = len(walls.starts) - 1
 
         def arrays(listed: ContactList, impulses: int) -> dict[str, np.ndarray]:
@@ -42,13 +42,13 @@ class ContactPasses:
 
         self.pairs = {**arrays(pairs, (4 if corners else 1) * len(pairs)), "a": pairs.coefficients}
         self.walls = {**arrays(walls, len(walls)), "starts": walls.starts}
-        began = {"q": previous, "recovery": recovery}
         begin = []
         kinds = (begin_contacts, self.pairs, pairs), (begin_walls, self.walls, walls)
         for kernel, table, listed in kinds:
             if len(listed):
                 motion = np.zeros((len(listed), 4), np.float32)
                 motion[:, :3] = listed.motions
+                began = {"q": previous, "recovery": contacts.recoveries(listed.vertices).astype(np.float32)}
                 begin.append(kernel.over(0, len(listed), **{**kernel.select({**table, "motion": motion}), **began}))
         if begin:
             Plan(begin, threads).run()

@@ -128,15 +128,22 @@ class ContactStage:
         """
         walls, pairs = contacts.colliders, self._active(contacts.surfaces, start)
         patches = self._patches.choose(contacts.patches, start, diagonal, stiffness, self._held)
-        self._patches.see(contacts.patches, self.rank, previous, contacts.recovery)
-        self._deep[0] = DEEP * contacts.recovery
+        self._patches.see(contacts.patches, self.rank, previous, contacts.recoveries(contacts.patches.vertices))
+        self._deep[0] = DEEP * np.min(contacts.recovery)
         added, lowered = np.zeros(len(self.rank)), np.empty_like(walls.planes)
         to = self._walls
         soft = -1.0 if stiffness is None else float(stiffness)
         count = take_walls(
             *(walls.corners, walls.planes, walls.friction, walls.motions, walls.shares, walls.ids, *self._held),
             *(self.rank, previous, start),
-            *(diagonal, soft, np.float32(contacts.recovery), to["vertices"], to["planes"], to["before"]),
+            *(
+                diagonal,
+                soft,
+                contacts.recoveries(walls.vertices).astype(np.float32),
+                to["vertices"],
+                to["planes"],
+                to["before"],
+            ),
             *(to["friction"], to["weights"], self._keys, self._places, lowered, added),
         )
         carried = previous[walls.corners]
@@ -151,7 +158,7 @@ class ContactStage:
             return None
         self.touched, self.full = touching, max(count, over_four) > self.room
         to["used"][0] = count = min(count, self.room)
-        corners = self._load_pairs(pairs, patches, previous, diagonal, stiffness, contacts.recovery, added)
+        corners = self._load_pairs(pairs, patches, previous, diagonal, stiffness, contacts, added)
         starts, _, places = list_corners(np.concatenate([corners, to["vertices"][:count]]), len(self.rank))
         self.slot_at[:] = starts
         self._pairs["slots"][: len(corners)] = places[: len(corners)]
@@ -165,7 +172,7 @@ class ContactStage:
         previous: np.ndarray,
         diagonal: np.ndarray,
         stiffness: float | None,
-        recovery: float,
+        contacts: Contacts,
         added: np.ndarray,
     ) -> np.ndarray:
         """Take the contacts over four vertices, adding to `added`; returns their corners in the order of the layout."""
@@ -190,7 +197,10 @@ class ContactStage:
         to["planes"][:count], to["friction"][: 2 * count] = planes[:count], friction[:count].ravel()
         to["weights"][:count] = weights
         begun = {"a": to["a"], "planes": to["planes"], "before": to["before"], "q": previous, "motion": motion}
-        begun |= {"vertices": np.ascontiguousarray(vertices), "recovery": np.array([recovery], np.float32)}
+        begun |= {
+            "vertices": np.ascontiguousarray(vertices),
+            "recovery": contacts.recoveries(vertices).astype(np.float32),
+        }
         Plan([begin_contacts.over(0, count, **begun)], self.threads).run()
         if not self.full:
             self._patches.settle(first, patches)

@@ -44,8 +44,8 @@ class Patches:
         self._near: tuple[np.ndarray, ...] = ()  # all that are close: vertices, weights, normals, gaps, ids
         self.pushed = no_forces()  # what it took to push them out of bodies when the last solve had ended
 
-    def see(self, listed: ContactList, rank: np.ndarray, previous: np.ndarray, recovery: float) -> None:
-        """All that are close, for `keep_out`; gaps that are violated at `previous` already recover by so much (m)."""
+    def see(self, listed: ContactList, rank: np.ndarray, previous: np.ndarray, recovery: np.ndarray) -> None:
+        """All that are close, for `keep_out`; gaps violated at `previous` already recover by so much (c,) (m)."""
         self.pushed, self._near = no_forces(), ()
         if len(listed):
             a, n = listed.coefficients[:, :3].astype(np.float64), listed.planes[:, :3].astype(np.float64)

@@ -74,7 +74,7 @@ def test_walls_begin_where_the_step_began():
     carried = walls.previous[walls.vertices, :3] + motion[:, :3]
     np.testing.assert_array_equal(walls.before[:, :3], carried)
     along = np.einsum("mc,mc->m", wide(planes[:, :3]), wide(carried))
-    expected = np.minimum(planes[:, 3], along + 0.01)
+    expected = np.minimum(planes[:, 3], along + walls.recovery)
     assert (expected < planes[:, 3]).any()
     np.testing.assert_allclose(walls.planes[:, 3], expected, rtol=0, atol=SLACK)
     np.testing.assert_array_equal(walls.planes[:, :3], planes[:, :3])
@@ -161,7 +161,7 @@ def test_pairs_begin_where_the_step_began():
     run(begin_contacts, {**pairs.table, "q": pairs.previous, "recovery": pairs.recovery, "motion": motion}, 0, pairs.m)
     z = pairs.z(pairs.previous) + wide(motion[:, :3])
     np.testing.assert_allclose(pairs.before[:, :3], z, rtol=0, atol=SLACK)
-    expected = np.minimum(planes[:, 3], np.einsum("mc,mc->m", wide(planes[:, :3]), z) + 0.01)
+    expected = np.minimum(planes[:, 3], np.einsum("mc,mc->m", wide(planes[:, :3]), z) + pairs.recovery)
     assert (expected < planes[:, 3]).any()
     np.testing.assert_allclose(pairs.planes[:, 3], expected, rtol=0, atol=SLACK)
 

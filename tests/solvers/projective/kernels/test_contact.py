@@ -132,7 +132,7 @@ def taken(
             s,
             diagonal,
             stiffness,
-            np.float32(recovery),
+            np.broadcast_to(recovery, len(vertices)).astype(np.float32),
         ),
         *(to, to_planes, before, to_friction, weights, to_keys, places, lowered, added),
     )
@@ -163,14 +163,15 @@ def test_take_walls(room, stiffness, remembered):
     if not remembered:
         old_keys, old_forces = old_keys[:0], old_forces[:0]
     held = old_keys, old_forces
+    recovery = rng.uniform(0.05, 0.2, m).astype(np.float32)
     motions, shares = rng.normal(size=(m, 3)).astype(np.float32), rng.uniform(0.1, 1, m).astype(np.float32)
     count, found, lowered, added = taken(
-        *(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, 0.1, room, motions, shares),
+        *(vertices, planes, friction, keys, held, rank, q, s, diagonal, stiffness, recovery, room, motions, shares),
     )
     to, to_planes, before, to_friction, weights, to_keys, places = found
     w = shares * (diagonal[vertices] if stiffness < 0 else np.full(m, stiffness))
     normals, points = wide(planes[:, :3]), wide(q[vertices, :3] + motions)
-    gaps = np.minimum(planes[:, 3], (normals * points).sum(axis=1) + 0.1)
+    gaps = np.minimum(planes[:, 3], (normals * points).sum(axis=1) + recovery)
     np.testing.assert_allclose(lowered, np.column_stack([planes[:, :3], gaps]), rtol=0, atol=8 * EPS32)
     known = dict(zip(old_keys.tolist(), wide(old_forces) if len(old_forces) else [], strict=True))
     carried = np.array([known.get(key, np.zeros(4)) for key in keys.tolist()]) / w[:, None]

@@ -91,7 +91,7 @@ def take_walls(
 ):  # fmt: skip
     """The contacts that `start` violates into the arrays of the passes, in the order given; returns how many there are.
 
-    `lowered` gets the planes of all: a gap that is violated at `previous` already recovers by so many metres a step.
+    `lowered` gets the planes of all: a gap that is violated at `previous` already recovers by `recovery` (c,) (m).
     `added` gets the weights, a stiffness (N/m) or, if that is negative, `diagonal` of the vertex, and of that the share
     that a contact has. `old_forces`: rows (T, N) of what held the contacts `old_keys` when the last step ended. Both
     lists of keys are sorted. `motions`: how far each contact carries its vertex in the step; a vertex that does not
@@ -103,7 +103,7 @@ def take_walls(
         nx, ny, nz, gap = planes[c, 0], planes[c, 1], planes[c, 2], planes[c, 3]
         px, py, pz = previous[v, 0] + motions[c, 0], previous[v, 1] + motions[c, 1], previous[v, 2] + motions[c, 2]
         there = nx * px + ny * py + nz * pz
-        least = min(gap, there + recovery)
+        least = min(gap, there + recovery[c])
         lowered[c, 0], lowered[c, 1], lowered[c, 2], lowered[c, 3] = nx, ny, nz, least
         weight = shares[c] * (diagonal[v] if stiffness < 0 else stiffness)
         raised, tx, ty, tz = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
