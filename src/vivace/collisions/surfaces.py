@@ -75,7 +75,7 @@ class Surfaces:
         margin: float | None = None,
         every: bool = False,
         passive: np.ndarray | None = None,
-        alike: np.ndarray | None = None,
+        alike: Any = None,
     ):
         """Prepare to look for contacts.
 
@@ -90,8 +90,8 @@ class Surfaces:
                 Where vertices differ this is for the thinnest, and in proportion for others.
             every: also pairs that say the same as another, see `kernels/surface_contacts.py`: for a check.
             passive: (n,) bool: vertices whose triangles do not meet each other; all corners of a triangle, or none.
-            alike: (n,) int32: of each vertex the first of those that it is sewn to. Features that share one so do not
-                meet. None: all are apart.
+            alike: (n,) whole numbers: of each vertex the first of those that it is sewn to, or itself. Features that
+                share one so do not meet. None: all are apart.
         """
         rest = checks.checked_vertices(rest, most=np.inf)
         self.n = len(rest)
@@ -115,7 +115,7 @@ class Surfaces:
         ):
             raise InputError(f"passive must say of each of the {self.n} vertices, True or False, not {shown(passive)}")
         self._passive = np.zeros(self.n, np.int32) if passive is None else passive.astype(np.int32)
-        self._alike = np.arange(self.n, dtype=np.int32) if alike is None else np.ascontiguousarray(alike, np.int32)
+        self._alike = self._checked_alike(alike)
         self._settings, self._scratch = np.zeros(SETTINGS), scratch_array()
         self._settings[REACH], self._settings[THICKNESS] = self.thickness + self.margin, self.thickness
         self._settings[THICKEST] = self.thicknesses.max()
@@ -155,6 +155,18 @@ class Surfaces:
                 f"bodies must be one whole number a vertex, ({self.n},), not {bodies.dtype} of shape {bodies.shape}"
             )
         return np.ascontiguousarray(bodies, np.int32)
+
+    def _checked_alike(self, alike: Any) -> np.ndarray:
+        own = np.arange(self.n, dtype=np.int32)
+        if alike is None:
+            return own
+        alike = whole_array(alike, "alike")
+        if alike.shape != (self.n,) or alike.dtype.kind not in "iu" or (alike < 0).any() or (alike > own).any():
+            raise InputError(
+                f"alike must name for each of the {self.n} vertices the first of those that it is sewn to, or itself, "
+                f"not {shown(alike)}"
+            )
+        return np.ascontiguousarray(alike, np.int32)
 
     # --- phases -----------------------------------------------------------------------------------------------------
 
