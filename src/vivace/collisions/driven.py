@@ -38,7 +38,7 @@ class Sides:
         n: vertices of the soft bodies; those of animated meshes follow.
         own: (n + driven,) bool: those of the soft bodies.
         itself: whether soft surfaces touch each other.
-        alike: (n + driven,) for each vertex the first of those that are sewn to it; None: none are.
+        alike: (n + driven,) numbers, one for all that are sewn together, none above a vertex's own; None: none are.
     """
 
     n: int

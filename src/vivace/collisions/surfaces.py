@@ -90,8 +90,8 @@ class Surfaces:
                 Where vertices differ this is for the thinnest, and in proportion for others.
             every: also pairs that say the same as another, see `kernels/surface_contacts.py`: for a check.
             passive: (n,) bool: vertices whose triangles do not meet each other; all corners of a triangle, or none.
-            alike: (n,) whole numbers: of each vertex the first of those that it is sewn to, or itself. Features that
-                share one so do not meet. None: all are apart.
+            alike: (n,) whole numbers, the same for all vertices that are sewn together, and of each no more than its
+                own. Features that share one so do not meet. None: all are apart.
         """
         rest = checks.checked_vertices(rest, most=np.inf)
         self.n = len(rest)
@@ -163,8 +163,8 @@ class Surfaces:
         alike = whole_array(alike, "alike")
         if alike.shape != (self.n,) or alike.dtype.kind not in "iu" or (alike < 0).any() or (alike > own).any():
             raise InputError(
-                f"alike must name for each of the {self.n} vertices the first of those that it is sewn to, or itself, "
-                f"not {shown(alike)}"
+                f"alike must have one number for each of the {self.n} vertices, from 0 to its own, the same for those "
+                f"that are sewn together, not {shown(alike)}"
             )
         return np.ascontiguousarray(alike, np.int32)
 
