@@ -120,13 +120,14 @@ def check_seed(seed: Any) -> int:
 
 
 def read_value(text: str) -> object:
-    """A number or a truth value where the text is one, and the text otherwise."""
+    """A number, a truth value or None where the text is one, and the text otherwise."""
     for convert in (int, float):
         try:
             return convert(text)
         except ValueError:
             continue
-    return {"true": True, "false": False}.get(text.strip().lower(), text.strip())
+    text = text.strip()
+    return None if text == "None" else {"true": True, "false": False}.get(text.lower(), text)
 
 
 # --- arrays -------------------------------------------------------------------------------------------------------

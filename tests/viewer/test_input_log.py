@@ -15,12 +15,12 @@ from vivace.viewer.input_replay import Replay, bits
 from vivace.viewer.session import Session
 
 
-def saved(told, path):
-    """The log of a session, and its bits after the last step that it has."""
+def saved(told, path, read=bits):
+    """The log of a session, and what is read of it after the last step that it has: its bits."""
 
     def take():
         path.write_text(session.input.text())
-        return bits(session)
+        return read(session)
 
     session = told.session
     return session.ask(take).result(PATIENCE)
@@ -222,7 +222,7 @@ def test_bodies_that_were_thrown_in_and_things_that_were_moved_are_replayed_to_t
         told.frames(2)
         told.tell(stroke(told))
         told.frames(3)
-        expected, poses = saved(told, path), told.session.ask(lambda: body_bits(told.session)).result(PATIENCE)
+        expected, poses = saved(told, path, lambda session: (bits(session), body_bits(session)))
         assert not [text for text in told.notices() if "cannot" in text]
     again = replayed(path)
     assert len(again.sims[0].bodies) >= 2
