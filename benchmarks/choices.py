@@ -1,11 +1,13 @@
 """What our own code is worth where a library does the same: measured once, so that it is known and not believed.
 
-    python benchmarks/choices.py [--only colouring,threads,boxes]
+    python benchmarks/choices.py [--only colouring,threads,boxes,convex]
 
 colouring      sweeps over the colours of Brooks-Vizing against greedy ones: colours, cost, what is left of the residual
 threads        the executor against Numba's prange: many short phases, as the colours of a sweep are
 boxes          the hash grid against the bounding volume hierarchy of python-fcl (pip install python-fcl), which goes
                on to test triangles; both build what they walk
+convex         contacts of pairs of boxes, capsules and hulls against distances by coal (pip install coal): one of ours
+               finds up to eight points with names that stay, all pairs in a call; coal the distance, pair by pair
 
 Back-substitution against cholespy and SuperLU is in solvers.py (--only substitution).
 
@@ -21,11 +23,17 @@ from itertools import pairwise
 
 import numpy as np
 from numba import njit, prange, set_num_threads
+from scipy.spatial.transform import Rotation
 
 from vivace import Budget, Simulation, State
 from vivace.backends.cpu.arguments import doubles, ints, phase_kernel
 from vivace.backends.cpu.executor import Plan, default_threads
+from vivace.collisions import Box, Capsule
+from vivace.collisions.convex import ConvexMesh
 from vivace.collisions.kernels.box_pairs import broad_phase_pairs
+from vivace.rigid.contacts import ContactPoints
+from vivace.rigid.detection import BodyDetector
+from vivace.rigid.geometry import mass_properties
 from vivace.scenes import make_scene
 
 
@@ -127,8 +135,53 @@ def boxes() -> None:
             print(f"  {count} threads, hash grid ÷ BVH (build and walk): {in_turn(lambda c=count: ours(c), theirs, 7)}")
 
 
+def convex(pairs: int = 2000) -> None:
+    try:
+        import coal
+    except ImportError:
+        print("convex: pip install coal")
+        return
+    rng = np.random.default_rng(0)
+    cloud = rng.standard_normal((40, 3))
+    hull = ConvexMesh(0.1 * cloud / np.linalg.norm(cloud, axis=1, keepdims=True))
+    hulled = coal.StdVec_Vec3s()
+    hulled.extend(np.asarray(hull.vertices, float))
+    shapes = {
+        "box": (Box((0, 0, 0), (0.1, 0.08, 0.06)), coal.Box(0.2, 0.16, 0.12)),
+        "capsule": (Capsule((0, 0, -0.1), (0, 0, 0.1), 0.05), coal.Capsule(0.05, 0.2)),
+        "hull": (hull, coal.Convex.convexHull(hulled, False, "")),
+    }
+    for name, (mine, theirs) in shapes.items():
+        apart = rng.standard_normal((pairs, 3))
+        places = np.zeros((pairs, 2, 3))
+        places[:, :, 0] = 10.0 * np.arange(pairs)[:, None]  # a pair meets none but its own
+        places[:, 1] += 0.25 * apart / np.linalg.norm(apart, axis=1, keepdims=True)
+        places, turns = places.reshape(-1, 3), Rotation.random(2 * pairs, rng).as_matrix()
+        detector = BodyDetector([mine] * (2 * pairs), [True] * (2 * pairs))
+        made = mass_properties([mine])  # bodies turn about their principal axes, coal's shapes about their own
+        whole = turns @ made.rotations[0].T
+        poses = [coal.Transform3s(turn, x) for turn, x in zip(whole, places - whole @ made.positions[0], strict=True)]
+        request, gaps = coal.DistanceRequest(), np.empty(pairs)
+
+        def by_coal(poses=poses, theirs=theirs, gaps=gaps, request=request) -> None:
+            for k in range(pairs):
+                gaps[k] = coal.distance(theirs, poses[2 * k], theirs, poses[2 * k + 1], request, coal.DistanceResult())
+
+        def ours(detector=detector, places=places, turns=turns) -> ContactPoints:
+            return detector.find(places, turns, 1.0, 1)
+
+        by_coal()
+        found, least = ours(), np.full(pairs, np.inf)
+        np.minimum.at(least, found.bodies[:, 0] // 2, found.gaps)
+        off = np.abs(least - gaps)[gaps > 0].max()
+        print(
+            f"{pairs} pairs of {name}, {np.mean(gaps > 0):.0%} apart: ours ÷ coal {in_turn(ours, by_coal, 15)}; "
+            f"distances differ by {off:.1e} m at most"
+        )
+
+
 def main() -> None:
-    parts = {part.__name__: part for part in (colouring, threads, boxes)}
+    parts = {part.__name__: part for part in (colouring, threads, boxes, convex)}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(parts), help="parts, with commas between them")
     for name in parser.parse_args().only.split(","):
