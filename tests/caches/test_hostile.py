@@ -133,3 +133,26 @@ def test_links_of_hdf5_are_not_followed(tmp_path):
             file["positions/000001"] = link
         with pytest.raises(vv.FileError, match="link to elsewhere"):
             Xdmf.content(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "instead", "message"),
+    [
+        ("positions", None, "its arrays have no positions"),
+        ("triangles", None, "its arrays have no triangles"),
+        ("positions", [1.0, 2.0], "positions is no group of frames"),
+        ("positions", 1.0, "positions is no group of frames"),
+    ],
+)
+def test_what_an_hdf5_lacks_is_named(tmp_path, name, instead, message):
+    h5py = pytest.importorskip("h5py")
+    from vivace.caches.xdmf import Xdmf
+
+    cloth = vv.mesh.cloth(3, 3)
+    path = vv.export([cloth.vertices] * 2, tmp_path / "a.xdmf", surface=cloth, time_step=1)
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        del file[name]
+        if instead is not None:
+            file[name] = instead
+    with pytest.raises(vv.FileError, match=rf"cannot read .*a\.xdmf.*: .*{message}"):
+        Xdmf.content(path)

@@ -88,6 +88,8 @@ class Xdmf(CacheFormat):
         try:
             file = h5py.File(beside, "r")
             group = _own(path, file, "positions")
+            if not isinstance(group, h5py.Group):
+                raise damaged(path, "positions is no group of frames")
             positions = [_array(path, group, name) for name in sorted(group)]
             triangles = _array(path, file, "triangles")
             n = int(positions[0].shape[0]) if positions else 0
@@ -117,7 +119,10 @@ def _own(path: Path, group: Any, name: str) -> Any:
     """What has a name in a group, and lies there: a link to elsewhere is not followed."""
     import h5py
 
-    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+    link = group.get(name, getlink=True)
+    if link is None:
+        raise damaged(path, f"its arrays have no {name}")
+    if not isinstance(link, h5py.HardLink):
         raise damaged(path, f"{name} is a link to elsewhere")
     return group[name]
 
