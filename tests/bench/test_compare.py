@@ -36,6 +36,11 @@ def curves(state):
     return compare_frozen(state, ["vivace", "jacobi"], [0.5], iterations=COUNTS, repeat=2)
 
 
+def test_what_creases_is_not_frozen():
+    with pytest.raises(InputError, match="tablecloth creases as it moves"):
+        freeze(make_scene("tablecloth", resolution=6, crease=2.0), 1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("frames", "samples"), [(1, 1), (1, 8), (4, 8), (5, 8), (4, 4), (6, 3)])
 def test_a_finite_comparison_has_finite_errors(cloth, frames, samples):

@@ -229,6 +229,25 @@ def test_states_of_other_creases_are_refused():
         sim.state = state
 
 
+def test_a_refused_model_changes_nothing():
+    sim = vv.Simulation(vv.Model.of(STRIP, vv.Cloth()), integrator="bdf2")
+    before = sim.model
+    with pytest.raises(vv.InputError, match=r"bdf2.*creases"):
+        sim.model = vv.Model.of(STRIP, vv.Cloth(crease=1.0), gravity=(0, 0, -1))
+    assert sim.model is before
+    assert sim.creased() is before
+    np.testing.assert_array_equal(sim.gravity, before.gravity)
+
+
+def test_creases_are_those_of_another():
+    sim, other = strip("sheet", "vivace", crease=1.0), strip("sheet", "vivace", crease=1.0)
+    sim.positions = curved(14.0)
+    other.crease_like(sim.creased())
+    np.testing.assert_array_equal(other.state.memory["creases.0"], sim.state.memory["creases.0"])
+    with pytest.raises(vv.InputError, match="takes a Model with its own"):
+        other.crease_like(vv.Model.of(vv.mesh.cloth(3, 3), vv.Cloth()))
+
+
 def test_bdf2_is_refused():
     with pytest.raises(vv.InputError, match=r"bdf2.*creases"):
         vv.Simulation(vv.Model.of(STRIP, vv.Cloth(crease=1.0)), integrator="bdf2")

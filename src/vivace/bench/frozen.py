@@ -70,6 +70,8 @@ def freeze(scene: Scene, frame: int, *, progress: Progress | None = None) -> Fro
     """The state before a frame (the first is 1), every frame up to there minimised; and the frame's own minimum."""
     if not is_whole(frame) or frame < 1:
         raise InputError(f"frames are counted from 1; there is no frame {frame!r}")
+    if any(group.kind.flow is not None for group in scene.model.groups):
+        raise InputError(f"{scene.name} creases as it moves, and a frozen frame would crease anew in every repetition")
     tell = progress or (lambda what, done, total: None)
     sim = scene.simulate(solver="descent" if scene.model.terms else "jacobi")
     sim.substeps = 1  # a frozen frame is one problem

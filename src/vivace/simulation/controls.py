@@ -24,7 +24,7 @@ from .creases import Creases
 from .grabs import Grabs
 from .hands import Hands
 from .holding import Holding
-from .motion import as_rows
+from .motion import as_rows, check_suits
 from .rigid_part import RigidPart
 from .state import State
 
@@ -212,7 +212,16 @@ class Controls(Holding):
         """The model with the creases that it has now as its shape at rest; the same model where there are none."""
         return self._creases.kept(self._grabs.plain)
 
+    def crease_like(self, model: Model) -> None:
+        """Go on with the creases that a model of the same vertices has, `other.creased()` for one."""
+        self._check_vertices(model)
+        self._creases.take(model)
+
     def _check_model(self, value: Model) -> None:
+        self._check_vertices(value)
+        check_suits(value, self.integrator)
+
+    def _check_vertices(self, value: Model) -> None:
         if not isinstance(value, Model) or value.n != self._model.n:
             raise InputError(f"a running simulation takes a Model with its own {self._model.n} vertices")
 

@@ -7,6 +7,7 @@ is part of its state.
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -41,11 +42,7 @@ class Creases:
             live = next((live for of, live in known if of is group), None)
             if live is None:
                 live = LiveGroup.of(group)
-                for of, old in known:
-                    if of.kind is group.kind and np.array_equal(of.vertices, group.vertices):
-                        count = group.kind.flowing
-                        live.parameters[:, :count] = old.parameters[:, :count]
-                        break
+                carry(live.parameters, group, [old for _, old in known])
             made.append((group, live))
         self.groups = made
         found = {id(group): live for group, live in made}
@@ -72,6 +69,13 @@ class Creases:
         found = {id(group): live.frozen(live.parameters.copy()) for group, live in self.groups}
         return replace(model, groups=tuple(found.get(id(group), group) for group in model.groups))
 
+    def take(self, model: Model) -> None:
+        """Go on with the creases that a model of the same vertices has as its own."""
+        for group, live in self.groups:
+            parameters = live.parameters.copy()
+            carry(parameters, group, [other for other in model.groups if other.kind.flow is not None])
+            live.take(parameters)
+
     def memory(self) -> dict[str, np.ndarray]:
         """What flowed until now: copies, by name."""
         count = enumerate(self.groups)
@@ -97,6 +101,47 @@ class Creases:
             if flowed is not None:
                 parameters[:, : group.kind.flowing] = flowed
             live.take(parameters)
+
+
+def carry(
+    parameters: np.ndarray,
+    group: ConstraintGroup,
+    others: Sequence[ConstraintGroup],
+    ids: np.ndarray | None = None,
+    other_ids: np.ndarray | None = None,
+) -> None:
+    """Write what flowed in `others` into the parameters of the constraints of `group` that have the same vertices.
+
+    `ids`, `other_ids`: by which vertices of either are called the same; None: by their numbers.
+    """
+    count = group.kind.flowing
+    for other in others:
+        if other.kind is not group.kind:
+            continue
+        own = group.vertices if ids is None else ids[group.vertices]
+        theirs = other.vertices if other_ids is None else other_ids[other.vertices]
+        if np.array_equal(own, theirs):
+            parameters[:, :count] = other.parameters[:, :count]
+            continue
+        places = {tuple(vertices): row for row, vertices in enumerate(theirs.tolist())}
+        rows = np.array([places.get(tuple(vertices), -1) for vertices in own.tolist()], np.int64)
+        parameters[rows >= 0, :count] = other.parameters[rows[rows >= 0], :count]
+
+
+def creased_like(
+    model: Model, other: Model, ids: np.ndarray | None = None, other_ids: np.ndarray | None = None
+) -> Model:
+    """A model with the creases of another, whose vertices may be others; see `carry`."""
+    made = []
+    for group in model.groups:
+        if group.kind.flow is None:
+            made.append(group)
+            continue
+        parameters = group.parameters.copy()
+        carry(parameters, group, other.groups, ids, other_ids)
+        parameters.setflags(write=False)
+        made.append(replace(group, parameters=parameters))
+    return replace(model, groups=tuple(made))
 
 
 def with_groups(system: System, exchanged: dict[int, ConstraintGroup]) -> System:

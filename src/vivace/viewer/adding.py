@@ -57,6 +57,7 @@ class RunningWithAdded(RunningMixedScene):
         self.own_model, self.start_seconds = before.own_model, before.start_seconds
         positions, velocities = self.start = before.start
         self._start_of_all = replace(sim.state, positions=positions, velocities=velocities)
+        self._creased_start = before._creased_start
 
     @property
     def added(self) -> int:

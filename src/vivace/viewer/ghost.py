@@ -197,6 +197,7 @@ def _reference(sim: Simulation) -> Callable[[], Simulation]:
     """A function for another thread: a simulation that goes on from here with every step solved to the end."""
     solver, iterations = _rounds(sim)
     model, positions, velocities = sim.model, sim.positions.copy(), sim.velocities.copy()
+    creased = sim.creased()
     gravity, wind, begun = np.array(sim.gravity), np.array(sim.wind), sim.time
     options: dict[str, Any] = {
         "time_step": sim.time_step,
@@ -209,6 +210,7 @@ def _reference(sim: Simulation) -> Callable[[], Simulation]:
     def make() -> Simulation:
         ghost = Simulation(model, solver=solver, budget=Budget(iterations=iterations), threads=1, **options)
         ghost.positions, ghost.velocities = positions, velocities
+        ghost.crease_like(creased)
         ghost.gravity, ghost.wind, ghost.time = gravity, wind, begun
         return ghost
 

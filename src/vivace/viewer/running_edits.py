@@ -11,6 +11,7 @@ import numpy as np
 from ..model import Model
 from ..scenes import Scene
 from ..scenes.edits import Edits, written_in
+from ..simulation.creases import creased_like
 from ..simulation.simulation import Simulation
 from ..simulation.state import State
 from ..solvers import Solver, make_solver
@@ -33,6 +34,7 @@ class RunningEdits(RunningThings):
     own_model: Model
     start: tuple[np.ndarray, np.ndarray]
     _start_of_all: State | None
+    _creased_start: Model
     cuts: Sequence[np.ndarray] = ()
 
     @property
@@ -55,6 +57,7 @@ class RunningEdits(RunningThings):
         else:
             self.pointers.release_all(self.sims)
             self.sims = [self._carried(sim, edit, back) for sim in self.sims]
+            self._creased_start = creased_like(self.sims[0].model, self._creased_start, *same_vertices(edit, back))
             self.start = self._placed(self.start[0], edit, back), self._placed(self.start[1], edit, back)
             parted = [] if edit.parted is None else [edit.parted]
             self.cuts = self.cuts[:-1] if back else [*self.cuts, *parted]
@@ -81,6 +84,7 @@ class RunningEdits(RunningThings):
             made.velocities = joined(sim.velocities, edit.parents, edit.after.masses)
         else:
             made.positions, made.velocities = sim.positions[edit.parents], sim.velocities[edit.parents]
+        made.crease_like(creased_like(made.model, sim.creased(), *same_vertices(edit, back)))
         made.gravity, made.wind, made.frames = sim.gravity, sim.wind, sim.frames
         as_far(made, sim)
         return made
@@ -118,6 +122,11 @@ class RunningEdits(RunningThings):
             substeps=sim.asked_substeps,
             integrator=sim.integrator,
         )
+
+
+def same_vertices(edit: ModelEdit, back: bool) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """By what to call the vertices after an edit, and those before it, so that copies are called as what they copy."""
+    return (None, edit.parents) if back else (edit.parents, None)
 
 
 def as_far(sim: Simulation, other: Simulation) -> None:

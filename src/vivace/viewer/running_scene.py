@@ -64,7 +64,7 @@ class RunningScene(RunningEdits):
         self._able: tuple[object, list[str]] | None = None  # contacts of the model, and who can follow them
         low, high = sim.model.mesh.bounds
         self._far = float(np.abs([low, high]).max() + FAR * max(float((high - low).max()), 1e-3))
-        self.start = sim.positions, sim.velocities
+        self.start, self._creased_start = (sim.positions, sim.velocities), sim.creased()
         self._start_of_all = None if sim.bodies is None else sim.state
         self.start_seconds = sim.time
         self.time, self._steps = 0.0, 0
@@ -139,7 +139,7 @@ class RunningScene(RunningEdits):
         shifts: Sequence[Sequence[float]] = (),
         seconds: float | None = None,
     ) -> None:
-        """Let all simulations go on from other positions and velocities; nothing is held.
+        """Let all simulations go on from other positions and velocities, with the creases of now; nothing is held.
 
         `shifts`: of things; `seconds`: the simulations' time there, for what follows a path; None: as it is.
         """
@@ -160,6 +160,7 @@ class RunningScene(RunningEdits):
                 sim.state = replace(self._start_of_all, frames=sim.frames, gravity=sim.gravity, wind=sim.wind)
             else:
                 sim.positions, sim.velocities = self.start
+            sim.crease_like(self._creased_start)
             sim.time = self.start_seconds
         self.things.place(self.sims, [(0.0, 0.0, 0.0)] * len(self.things))
         self._pin_at_start()
@@ -317,6 +318,7 @@ class RunningScene(RunningEdits):
         first = self.sims[0]
         sim = self._like(first, self.made_of(self.model, self.settings), solver)
         sim.positions, sim.velocities = first.positions, first.velocities
+        sim.crease_like(first.creased())
         as_far(sim, first)
         sim.gravity, sim.wind = first.gravity, first.wind
         self.pointers.join(sim)
