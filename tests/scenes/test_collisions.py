@@ -173,6 +173,7 @@ mesh = { generator = "cloth", nx = 3, ny = 3, translate = [0, 1, 0] }
         ("thickness = 0.002", 'thickness = "felt"', "", (0.002, 0.003)),
         ("thickness = 0.002", "", "", (0.002, 0.004)),
         ("thickness = 0.002", "", "thickness = 0.01", (0.002, 0.01)),
+        ("thickness = 0.002", "", 'thickness = "felt"', (0.002, 0.003)),
         ("thickness = 0.002", "", "thickness = { shirt = 0.001, coat = 0.005 }", (0.001, 0.005)),
     ],
 )
@@ -182,6 +183,20 @@ def test_thickness_of_parts(write, shirt, coat, table, expected):
     np.testing.assert_array_equal(scene.model.collisions.thicknesses, np.repeat(expected, (16, 9)))
     again = load_scene(write(scene_text(scene), "again.toml"))
     np.testing.assert_array_equal(again.model.collisions.thicknesses, scene.model.collisions.thicknesses)
+
+
+def test_thickness_by_the_name_of_a_fabric(write):
+    """Of all, whether there are parts with one of their own or not; and the same from what is written again."""
+    scene = load_scene(write(CLOTH + '[collisions]\nthickness = "felt"'))
+    assert load_scene(write(scene_text(scene), "again.toml")).model.collisions.thickness == 0.003
+    assert (scene.model.collisions.thickness, scene.model.collisions.thicknesses) == (0.003, None)
+
+
+def test_a_part_may_be_named_else_where_all_are_named(write):
+    """Then the name is that of the part."""
+    text = PARTS % ("thickness = 0.002", "", "thickness = { else = 0.008 }")
+    each = load_scene(write(text.replace('"coat"', '"else"'))).model.collisions.thicknesses
+    np.testing.assert_array_equal(each, np.repeat((0.002, 0.008), (16, 9)))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +209,15 @@ def test_thickness_of_parts(write, shirt, coat, table, expected):
         (PARTS % ("thickness = [1]", "", ""), r"\[collisions\] the thickness of 'shirt' must be positive"),
         ((PARTS % ("thickness = 0.1", "", "")).replace("[collisions]", ""), r"there is no \[collisions\] table"),
         (CLOTH + "[collisions]\nthicknesses = [1]", r"\[collisions\] has an unknown entry 'thicknesses'"),
-        (CLOTH + '[collisions]\nthickness = "felt"', r"\[collisions\] the thickness of contacts must be positive"),
+        (CLOTH + '[collisions]\nthickness = "flet"', r"\[collisions\] unknown fabric 'flet'; did you mean 'felt'"),
+        (
+            (PARTS % ("thickness = 0.1", "", "")).replace('"coat"', '"else"'),
+            r"\[collisions\] .*a part is named \"else\"",
+        ),
+        (
+            (PARTS % ("", "thickness = 0.1", "")).replace('"coat"', '"else"'),
+            r"\[collisions\] .*a part is named \"else\"",
+        ),
     ],
 )
 def test_bad_thickness_says_what_is_wrong(write, text, message):

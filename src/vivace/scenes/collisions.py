@@ -1,7 +1,7 @@
 """The [collisions] table of a scene file: what stands in the scene, and how bodies touch it and each other.
 
 [collisions]                         # the fields of `vivace.collisions.Collisions`
-thickness = 0.004                    # m; or of groups, { shirt = 0.002, coat = "felt", else = 0.004 }
+thickness = 0.004                    # m, or "felt"; or of groups, { shirt = 0.002, coat = "felt", else = 0.004 }
 friction = [0.5, 0.3]                # static and kinetic, or one number for both
 itself = true                        # cloth against cloth, body against body
 sleep = 0.05                         # what moves by less than this share of the thickness rests
@@ -89,8 +89,24 @@ KINDS: dict[str, Callable[..., Collider | AnimatedMesh | Iterable[Collider]]] = 
 
 
 def _thickness(given: Any) -> Any:
-    """As a file says it: a number, or the name of a fabric."""
+    """As a file says it: a number, or the name of a fabric; or of groups."""
+    if isinstance(given, dict):
+        return {name: _thickness(one) for name, one in given.items()}
     return fabric(given).thickness if isinstance(given, str) else given
+
+
+def _with_own(model: Model, own: Mapping[str, Any], given: Any) -> dict[str, Any]:
+    """That of groups, where parts have one of their own; `given`, that of [collisions], is by names or of others."""
+    if isinstance(given, dict):
+        others = given
+    elif ELSE in model.mesh.groups:
+        raise InputError(
+            f'thickness: a part is named "{ELSE}", which means all parts that have none of their own; '
+            "give the part another name"
+        )
+    else:
+        others = {ELSE: given}
+    return {**_thickness(dict(own)), **others}
 
 
 def with_collisions(path: Path, model: Model, settings: dict[str, Any], own: Mapping[str, Any] | None = None) -> Model:
@@ -105,11 +121,10 @@ def with_collisions(path: Path, model: Model, settings: dict[str, Any], own: Map
     made = [collider for number, row in enumerate(rows, 1) for collider in _colliders(path, number, row)]
     options = {key: value for key, value in settings.items() if key != "colliders"}
     try:
+        if "thickness" in options:
+            options["thickness"] = _thickness(options["thickness"])
         if own:
-            given = options.get("thickness", THICKNESS)
-            options["thickness"] = {**own, **(given if isinstance(given, dict) else {ELSE: given})}
-        if isinstance(options.get("thickness"), dict):
-            options["thickness"] = {name: _thickness(one) for name, one in options["thickness"].items()}
+            options["thickness"] = _with_own(model, own, options.get("thickness", THICKNESS))
         return model.collide(made, **options)
     except InputError as error:
         raise InputError(f"{path}: [collisions] {error}") from error
