@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vivace import Cloth, InputError, Model, Solid, System, Wire, mesh
+from vivace import Cloth, InputError, Model, Sheet, Solid, System, Wire, mesh
 from vivace.mesh import Mesh
 from vivace.model.materials import MATERIALS, default_material
 
@@ -116,6 +116,14 @@ def test_poisson_ratio_zero_needs_no_volume_constraints():
         (lambda: Cloth(stretch="stiff"), "Cloth: stretch must be a finite number, not 'stiff'"),
         (lambda: Cloth(stretch=None), "Cloth: stretch must be a finite number, not None"),
         (lambda: Cloth(stretch=True), "Cloth: stretch must be a finite number, not True"),
+        (
+            lambda: Cloth(crease=40, bend=0),
+            "Cloth: crease = 40 is of what resists bending, and bend is 0; give bend too, or no crease",
+        ),
+        (
+            lambda: Sheet(crease=0.0, bend=0.0),
+            "Sheet: crease = 0.0 is of what resists bending, and bend is 0.0; give bend too, or no crease",
+        ),
         (lambda: Solid(youngs_modulus=-2e5), "Solid: youngs_modulus must be positive, not -200000.0"),
         (lambda: Solid(poisson_ratio=0.5), "Solid: poisson_ratio must lie in 0 to 0.49, not 0.5"),
         (lambda: Solid(poisson_ratio=-0.1), "Solid: poisson_ratio must be zero or positive, not -0.1"),

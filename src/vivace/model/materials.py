@@ -54,6 +54,10 @@ class Creasing(Protocol):
     """What creases, or does not."""
 
     @property
+    def bend(self) -> float:
+        """Stiffness against bending."""
+
+    @property
     def crease(self) -> float | None:
         """The yield curvature (1/m)."""
 
@@ -67,11 +71,16 @@ class Creasing(Protocol):
 
 
 def check_creases(material: Creasing) -> None:
-    """Hardening and creep are of a crease."""
+    """Hardening and creep are of a crease, and that is of what resists bending."""
     if material.crease is None and (material.hardening or material.creep):
         raise InputError(
             f"{type(material).__name__}: hardening = {material.hardening!r} and creep = {material.creep!r} are of what "
             "creases; give crease too, the curvature (1/m) at which it yields"
+        )
+    if material.crease is not None and not material.bend:
+        raise InputError(
+            f"{type(material).__name__}: crease = {material.crease!r} is of what resists bending, and bend is "
+            f"{material.bend!r}; give bend too, or no crease"
         )
 
 
