@@ -213,6 +213,7 @@ def test_too_large_for_memory(vivace, monkeypatch):
         ("a=1e3", 1000.0),
         ("a=True", True),
         ("a=false", False),
+        ("a=None", None),
         ("a=some text", "some text"),
         ("a=b=c", "b=c"),
         ("a=", ""),

@@ -95,11 +95,18 @@ def test_flattened_body_is_flat_and_held():
         ("bar", {"resolution": "fine"}, r"resolution|whole number"),
         ("flattened-body", {"flatness": "flat"}, r"flatness"),
         ("tablecloth", {"time_step": -1.0}, r"time step must be a positive number of seconds"),
+        ("tablecloth", {"table": None}, r"table of the scene 'tablecloth' must not be None; leave it out for False"),
+        ("tablecloth", {"itself": None}, r"itself of the scene 'tablecloth' must not be None"),
+        ("tablecloth", {"crease": 20.0, "bend": 0.0}, r"Cloth: crease = 20.0 is of what resists bending"),
     ],
 )
 def test_bad_parameters_say_what_is_wrong(name, parameters, message):
     with pytest.raises(InputError, match=message):
         make_scene(name, **parameters)
+
+
+def test_what_is_none_by_default_may_be_none():
+    assert make_scene("tablecloth", resolution=3, crease=None).settings["parameters"]["crease"] is None
 
 
 def test_load_by_name():

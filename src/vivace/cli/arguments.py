@@ -111,7 +111,7 @@ def budget_of(arguments: argparse.Namespace) -> Budget | None:
 
 
 def parameter(text: str) -> tuple[str, object]:
-    """name=value, the value read as a number or a truth value where it is one."""
+    """name=value, the value read as a number, a truth value or None where it is one."""
     name, separator, value = text.partition("=")
     if not separator or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")

@@ -129,6 +129,9 @@ def make_scene(name: str, /, **parameters: Any) -> Scene | RigidScene:
     for key in parameters:
         if key not in known:
             raise InputError(f"scene {name!r} has no parameter {key!r}; its parameters: {', '.join(known) or 'none'}")
+        usual = known[key].default
+        if parameters[key] is None and usual is not None and usual is not inspect.Parameter.empty:
+            raise InputError(f"{key} of the scene {name!r} must not be None; leave it out for {shown(usual)}")
     try:
         scene = define(**parameters)
     except VivaceError:
