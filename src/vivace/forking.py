@@ -19,7 +19,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from multiprocessing.connection import Connection, Pipe
 from typing import IO
@@ -54,18 +54,21 @@ class ForkServer:
         if not hasattr(os, "fork"):
             raise NotImplementedError("this system has no fork")
         self.module = module
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  as long as this
-        self._control, theirs = socket.socketpair()
         paths = [path for path in sys.path if path]
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, module, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._said,
-                pass_fds=[theirs.fileno()],
-                env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)},
-            )
+        with ExitStack() as stack:  # for what there is when something cannot be had
+            self._said: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
+            self._control, theirs = socket.socketpair()
+            stack.enter_context(self._control)
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", __name__, module, str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._said,
+                    pass_fds=[theirs.fileno()],
+                    env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)},
+                )
+            stack.pop_all()
 
     @classmethod
     def of(cls, module: str) -> ForkServer:

@@ -23,13 +23,24 @@ def gallery():
         yield viewer
 
 
-@pytest.fixture
-def app(chromium, gallery):
+@pytest.fixture(scope="module")
+def desk(chromium, gallery):
+    """One page for all tests, which begins with the gallery."""
     page = Page(chromium, gallery, color_scheme="light")
     page.until("document.querySelector('#gallery').open")
     yield page
-    errors = page.errors[:]
     page.close()
+
+
+@pytest.fixture
+def app(desk):
+    """The page with the gallery open."""
+    if not desk.page.evaluate("document.querySelector('#gallery').open"):
+        desk.page.click("#gallery_open")
+        desk.until("document.querySelector('#gallery').open")
+    yield desk
+    errors = desk.errors[:]
+    desk.errors.clear()
     assert not errors
 
 

@@ -21,13 +21,18 @@ TARGETS = """() => {
 SHARE = "document.getElementById('panel').getBoundingClientRect().width / innerWidth"
 
 
-@pytest.fixture(params=[(390, 844), (844, 390), (820, 1180), (1180, 820)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.fixture(
+    scope="module",  # a page of each size, for all tests
+    params=[(390, 844), (844, 390), (820, 1180), (1180, 820)],
+    ids=lambda size: f"{size[0]}x{size[1]}",
+)
 def touched(request, chromium, cloth):
     width, height = request.param
     page = Page(chromium, cloth, viewport={"width": width, "height": height}, has_touch=True)
     yield page
-    assert page.errors == []
+    errors = page.errors[:]
     page.close()
+    assert errors == []
 
 
 def test_everything_is_as_large_as_a_finger(touched):

@@ -24,14 +24,25 @@ def table():
         yield viewer
 
 
-@pytest.fixture
-def app(chromium, table):
+@pytest.fixture(scope="module")
+def desk(chromium, table):
     page = Page(chromium, table, has_touch=True)
-    page.page.evaluate(f"window.vivace.stand({LOW['eye']}, {LOW['target']})")
-    page.frames(2)
     yield page
     page.close()
-    assert not page.errors
+
+
+@pytest.fixture
+def app(desk):
+    """One page for all tests, which looks at the foot of the table."""
+    desk.page.keyboard.press("Escape")  # nothing is aimed at any more
+    desk.page.evaluate("document.activeElement.blur()")
+    desk.page.evaluate("window.said.length = 0")
+    desk.page.evaluate(f"window.vivace.stand({LOW['eye']}, {LOW['target']})")
+    desk.frames(2)
+    yield desk
+    errors = desk.errors[:]
+    desk.errors.clear()
+    assert not errors
 
 
 def shift(viewer):

@@ -81,24 +81,28 @@ def dragon(
     youngs_modulus: float = 2e5,
     poisson_ratio: float = 0.4,
     time_step: float = 1 / 30,
+    held: str = "back",
 ) -> Scene:
     """A dragon hung by its back, its limbs let go from where they are at rest [fratarcangeli2018, Fig. 1 and Tab. 2].
 
     Give `path` to a tetrahedral mesh of your own: it is scaled so that it is `length` (m) long in x, and held at the
-    vertices around the highest above its middle. Without one, a generated dragon of `resolution` cells along its
-    length stands in: 64 has about the paper's 58K tetrahedra.
+    vertices around the highest above its middle, or with `held`="feet" at the lowest. Without one, a generated dragon
+    of `resolution` cells along its length stands in: 64 has about the paper's 58K tetrahedra.
     """
+    check_name("held", held, ("back", "feet"))
     if path:
         body = mesh.load(path, repair=True)
         if not body.is_volumetric:
             raise InputError(f"the dragon scene needs tetrahedra, and {path} holds a surface; tetrahedralise it first")
         low, high = body.bounds
         body = body.transformed(scale=length / float(high[0] - low[0]))
-        held = above_middle(body.vertices)
+        grip = above_middle(body.vertices)
     else:
         body = mesh.dragon(resolution, length)
-        held = body.groups["back"]
-    model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density)).pin(held)
+        grip = body.groups["back"]
+    if held == "feet":
+        grip = lowest(body.vertices)
+    model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density)).pin(grip)
     budget = Budget(iterations=ENOUGH)
     return Scene("dragon", model, time_step, budget=budget, view=(0.35, 0.2, 1.0))
 
@@ -118,6 +122,12 @@ def around_extreme(points: np.ndarray, axis: int, share: float = 0.04) -> np.nda
     extreme = points[np.argmax(points[:, axis])]
     size = float((points.max(axis=0) - points.min(axis=0)).max())
     return np.flatnonzero(np.linalg.norm(points - extreme, axis=1) <= share * size).astype(np.int32)
+
+
+def lowest(points: np.ndarray, share: float = 0.03) -> np.ndarray:
+    """The points within `share` of the body's height of its lowest."""
+    height = points[:, 1] - points[:, 1].min()
+    return np.flatnonzero(height <= share * height.max()).astype(np.int32)
 
 
 @SCENES.register("double-helix")

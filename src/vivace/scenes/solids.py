@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .. import mesh
-from ..checks import is_number, shown
+from ..checks import check_name, is_number, shown
 from ..errors import InputError
 from ..model.materials import Solid
 from ..model.model import Model
 from ..solvers import Budget
-from .hyperelastic import ENOUGH, around_extreme, hyperelastic_of
+from .hyperelastic import ENOUGH, around_extreme, hyperelastic_of, lowest
 from .scene import SCENES, Scene
 
 
@@ -22,13 +22,15 @@ def armadillo(
     resolution: int = 43,
     time_step: float = 0.033,
     material: str = "solid",
+    held: str = "hand",
 ) -> Scene:
     """A body hanging by one hand [fratarcangeli2016, Fig. 5]; give `path` to a tetrahedral mesh for the real armadillo.
 
     Without a path, a generated body of `resolution` cells stands in: about 11K vertices and 50K tetrahedra. The mesh is
-    scaled to `height` (m) and held at the vertices around its farthest point on the right. `material`: "solid", or a
-    hyperelastic one such as "neo-hookean" [fratarcangeli2018, Fig. 11].
+    scaled to `height` (m) and held at the vertices around its farthest point on the right, or with `held`="feet" at its
+    lowest. `material`: "solid", or a hyperelastic one such as "neo-hookean" [fratarcangeli2018, Fig. 11].
     """
+    check_name("held", held, ("hand", "feet"))
     if path:
         body = mesh.load(path, repair=True)
         if not body.is_volumetric:
@@ -39,11 +41,11 @@ def armadillo(
         body = mesh.body(resolution)
     low, high = body.bounds
     body = body.transformed(scale=height / float(high[1] - low[1]))
-    hand = around_extreme(body.vertices, axis=0)
+    grip = around_extreme(body.vertices, axis=0) if held == "hand" else lowest(body.vertices)
     if material == "solid":
-        model = Model.of(body, Solid(density, youngs_modulus, poisson_ratio)).pin(hand)
+        model = Model.of(body, Solid(density, youngs_modulus, poisson_ratio)).pin(grip)
         return Scene("armadillo", model, time_step, view=(0.3, 0.15, 1.0))
-    model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density)).pin(hand)
+    model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density)).pin(grip)
     budget = Budget(iterations=ENOUGH)
     return Scene("armadillo", model, time_step, budget=budget, view=(0.3, 0.15, 1.0))
 

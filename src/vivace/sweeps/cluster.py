@@ -23,13 +23,15 @@ from typing import Any
 
 from ..errors import FileError, InputError
 from ..forking import ONE_THREAD
-from .task import Done, Task, lost, run_task
+from .task import Done, Task, lost, portable, run_task
 
 STARTING_S = 60  # for a scheduler to answer
 AGAIN = 3  # times that a run is handed in whose processes have died as often as the scheduler allows
 LOOK_S = 0.2  # between two looks at whether somebody wants it to end
 SUBMIT_S = 2  # between two looks at whether jobs have ended
 LOST_S = 5  # after which a worker that has gone is one whose job has ended
+STARTS = 3  # times that each job may be submitted without a worker of any having come, before nobody tries any longer
+ASK_S = 10  # between two questions to SLURM whether such jobs are still there
 
 
 class Cluster:
@@ -52,7 +54,8 @@ class Cluster:
             try:
                 client = distributed.Client(address, set_as_default=False, timeout=f"{STARTING_S}s")
             except (OSError, ValueError, ImportError, TimeoutError) as error:
-                raise FileError(f"there is no Dask scheduler at {place}: {error}") from error
+                where = "for the jobs of SLURM" if isinstance(place, Jobs) else f"at {place}"
+                raise FileError(f"there is no Dask scheduler {where}: {error}") from error
             self._client = stack.enter_context(client)
             self._stack = stack.pop_all()
 
@@ -65,7 +68,7 @@ class Cluster:
         def hand_in(task: Task, tries: int) -> None:
             waiting[task.key] = task, tries
             name = f"vivace-{task.key}-{tries}"
-            future = self._client.submit(run_task, task, key=name, pure=False, priority=-task.number)
+            future = self._client.submit(run_task, portable(task), key=name, pure=False, priority=-task.number)
             future.add_done_callback(ended.put)
             held[task.key] = future  # which nobody else holds: it would be forgotten
 
@@ -130,7 +133,10 @@ class Jobs:
         except (TypeError, ValueError) as error:
             first = str(error).splitlines()[0].split(". ")[0]
             raise InputError(f"SLURM's options are those of dask_jobqueue.SLURMCluster: {first}") from error
-        self._count, self._next = count, 0.0
+        self._count, self._folder = count, folder
+        self._next = self._next_question = 0.0
+        self._without: list[Any] = []  # jobs submitted since a worker was there
+        self._before: list[Any] = []  # that were there when one was
         try:
             _check_job(self.cluster.job_script(), folder)
             self.look()
@@ -139,14 +145,54 @@ class Jobs:
             raise
 
     def look(self) -> None:
-        """Submit again what has ended: by itself, by its time limit, or by somebody who cancelled it."""
-        if time.monotonic() >= self._next:
-            self.cluster.scale(jobs=self._count)  # of which those that live are part
-            self._next = time.monotonic() + SUBMIT_S
+        """Submit again what has ended: by itself, by its time limit, or by somebody who cancelled it.
+
+        Raises:
+            FileError: jobs were submitted again and again, and none had a worker.
+        """
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + SUBMIT_S
+        jobs = list(self.cluster.workers.values())
+        if self.cluster.scheduler_info["workers"]:
+            self._without, self._before = [], jobs
+        self._without += [job for job in jobs if job not in self._without and job not in self._before]
+        failed = bool(self._without) and self._have_ended(jobs)
+        if len(self._without) >= STARTS * self._count and (failed or len(self._without) > STARTS * self._count):
+            words = _last_words(self._folder, self._without) or "they say nothing"
+            raise FileError(
+                f"jobs of SLURM end before their workers begin: {words} (what they say is in {self._folder})"
+            )
+        self.cluster.scale(jobs=0 if failed else self._count)  # which Dask counts without a worker: forgotten first
+
+    def _have_ended(self, jobs: Sequence[Any]) -> bool:
+        """Whether none of these jobs, whose workers have not come, is waiting or running; False where nobody knows."""
+        if time.monotonic() < self._next_question or any(job in self._before for job in jobs):
+            return False
+        self._next_question = time.monotonic() + ASK_S
+        numbers = {str(job.job_id) for job in jobs if getattr(job, "job_id", None)}  # none: it was not taken
+        try:
+            asked = subprocess.run(
+                ["squeue", "--me", "--noheader", "--format=%A"], capture_output=True, text=True, check=True
+            )
+        except (OSError, subprocess.SubprocessError):
+            return not numbers
+        return numbers.isdisjoint(asked.stdout.split())
 
     def close(self) -> None:
         """Cancel all of them."""
         self.cluster.close()
+
+
+def _last_words(folder: Path, jobs: Sequence[Any]) -> str:
+    """The last line that any of some jobs has written, the newest first."""
+    for job in reversed(jobs):
+        for kind in ("err", "out"):
+            for path in folder.glob(f"*-{getattr(job, 'job_id', None)}.{kind}"):
+                lines = [line for line in path.read_text(errors="replace").splitlines() if line.strip()]
+                if lines:
+                    return lines[-1]
+    return ""
 
 
 def _jobqueue() -> Any:

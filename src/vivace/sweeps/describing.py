@@ -11,7 +11,6 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,7 @@ class Description:
 
     def with_values(self, values: Mapping[Place, Any]) -> dict[str, Any]:
         """The data with other values at some places."""
-        data = deepcopy(self.data)
+        data: dict[str, Any] = _copied(self.data)
         if any(place[0] == OF_SOLVER for place in values):
             data[OF_SOLVER] = dict(self.solver)
         for place, value in values.items():
@@ -69,6 +68,13 @@ class Description:
                 table = table.setdefault(name, {})
             table[place[-1]] = value
         return data
+
+
+def _copied(value: Any) -> Any:
+    """Tables and lists are new; what is in them stays what it is, as not everything has copies."""
+    if isinstance(value, dict):
+        return {name: _copied(item) for name, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def describe(target: Any, parameters: Mapping[str, Any], solver: str | None = None) -> Description:

@@ -23,9 +23,10 @@ from .describing import (
     is_whole_number,
     place_of,
 )
+from .functions import check_portable
 from .sampling import SAMPLINGS
 from .task import Task
-from .values import MOST, read_values
+from .values import MOST, Listed, read_values
 
 SEEDED = ("parameters", "seed")
 BUDGETS = ("budget_ms", "iterations", "tolerance")
@@ -85,6 +86,9 @@ def plan_of(
         )
         for name, given in vary.items()
     }  # fmt: skip
+    listed = [(name, value) for name, of in values.items() if isinstance(of, Listed) for value in of.values]
+    for name, value in [*description.data.get("parameters", {}).items(), *settings.items(), *listed]:
+        check_portable(name, value)
     chosen = _seeds(seeds, check_seed(seed))
     rows = draw(list(values.values()), runs, np.random.default_rng(seed))
     if len(rows) * len(chosen) > MOST:

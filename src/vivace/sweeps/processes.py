@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+import socket
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -12,7 +15,7 @@ from multiprocessing.connection import Connection, wait
 
 from ..errors import FileError, InputError
 from ..forking import ENDING_S, ForkServer
-from .task import Done, Task, lost
+from .task import Done, Task, lost, portable
 
 STARTS = 3  # times that each process may end before it is ready, one after the other, before nobody tries any longer
 TRIES = 10  # times that a run is begun whose processes die
@@ -53,7 +56,15 @@ class LocalProcesses:
             self.server = ForkServer.of(WORKER)
         except NotImplementedError as error:
             raise InputError(f"{error}: let a Dask scheduler's workers make the runs (--scheduler)") from error
-        self.workers = [Worker(self.server.fork()) for _ in range(count)]
+        except OSError as error:
+            raise _too_many(count, error) from error
+        self.workers: list[Worker] = []
+        try:
+            for _ in range(count):
+                self.workers.append(Worker(self.server.fork()))
+        except OSError as error:
+            self.close()
+            raise _too_many(count, error) from error
 
     def made(self, tasks: Sequence[Task]) -> Iterator[Done | None]:
         """What runs give, in whatever order they end; None now and then while there is nothing."""
@@ -87,15 +98,17 @@ class LocalProcesses:
                 yield None
 
     def close(self) -> None:
-        """End all of them."""
+        """End all of them, and wait until they have ended, for all together as long as one may take."""
         for worker in self.workers:
-            if worker.pid and not worker.connection.poll():
+            if worker.pid and not _has_ended(worker.connection):
                 with suppress(OSError):
                     os.kill(worker.pid, signal.SIGKILL)
+            _say_no_more(worker.connection)  # which ends one whose number is not known yet
         self.server.close()
+        latest = time.monotonic() + ENDING_S
         for worker in self.workers:
             with suppress(EOFError, OSError):  # the end of what it said is that of the process
-                while worker.connection.poll(ENDING_S):
+                while worker.connection.poll(max(0.0, latest - time.monotonic())):
                     worker.connection.recv_bytes()
             worker.connection.close()
 
@@ -106,7 +119,7 @@ class LocalProcesses:
             task = left.popleft()
             worker.tasks.append(task)
             with suppress(OSError):  # it has ended, and its connection will say so
-                worker.connection.send(task)
+                worker.connection.send(portable(task))
 
     def _again(self, worker: Worker) -> Worker:
         """Another process for one that has ended; FileError if they cannot be started at all."""
@@ -120,6 +133,27 @@ class LocalProcesses:
             self.server.close()
             self.server = ForkServer(WORKER)
         return Worker(self.server.fork())
+
+
+def _too_many(count: int, error: OSError) -> InputError:
+    return InputError(f"{count} processes cannot be started ({error.strerror or error}); choose fewer workers")
+
+
+def _has_ended(connection: Connection) -> bool:
+    """Whether nobody has the other end of a connection any longer, however much of what was said is unread."""
+    poll = select.poll()
+    poll.register(connection.fileno(), 0)  # the end is told without being asked for
+    return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
+
+
+def _say_no_more(connection: Connection) -> None:
+    """Whoever reads the other end finds that nothing comes any more; what it says can still be read here."""
+    ours = socket.socket(fileno=connection.fileno())
+    try:
+        with suppress(OSError):  # it has ended
+            ours.shutdown(socket.SHUT_WR)
+    finally:
+        ours.detach()
 
 
 def _taken_back(worker: Worker, left: deque[Task], tries: dict[str, int]) -> list[Done]:

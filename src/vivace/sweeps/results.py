@@ -175,7 +175,7 @@ def _strict(row: Row) -> Row:
 
 def _flat(row: Row) -> Row:
     """A row whose values fit a cell: lists and tables as text."""
-    return {name: json.dumps(v) if isinstance(v, list | tuple | dict) else v for name, v in row.items()}
+    return {name: json.dumps(v, default=str) if isinstance(v, list | tuple | dict) else v for name, v in row.items()}
 
 
 def sheets(results: Results) -> tuple[Sequence[Path], Sequence[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checks import as_path, check_count
-from ..errors import MissingExtraError
+from ..errors import InputError, MissingExtraError
 from ..pictures.sheet import contact_sheet
 from ..solvers import Budget
 from .describing import describe
@@ -74,7 +74,8 @@ def sweep(
         integrator: by name.
         error_samples: frames of each run whose error against the converged solution is measured.
         measure: figures of one's own: gets a recorded run (`vivace.bench.Run`) and returns them by name.
-        out: a folder for the table, the pictures and what `resume` needs; without, nothing is kept.
+        out: a folder for the table, the pictures and what `resume` needs; without, nothing is kept. Jobs of SLURM
+            need one that all machines see.
         table: the name of the table in it, .csv or .parquet.
         pictures: draw the last frame of each run, and all of them as a contact sheet.
         resume: go on with what is in the folder; runs that are finished are not made again.
@@ -85,6 +86,8 @@ def sweep(
         imports: modules that workers import first: those that register solvers or materials of one's own.
         progress: called with what is done, how much of it is, and how much there is.
     """
+    if slurm is not None and out is None:
+        raise InputError("jobs of SLURM need a folder that all machines see, for what they say: choose one by out")
     frame = _pandas()
     limits = {} if budget is None else {"budget_ms": budget.ms, "iterations": budget.iterations}
     limits |= {} if budget is None else {"tolerance": budget.tolerance}

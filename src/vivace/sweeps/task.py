@@ -20,7 +20,7 @@ from ..pictures.bodies import film_of_bodies, film_of_model
 from ..scenes import RigidScene
 from ..solvers import Budget
 from .describing import OF_FUNCTION, made_from
-from .functions import unpacked_function
+from .functions import is_plain, packed, unpacked, unpacked_function
 
 PICTURE_SIZE = (320, 240)
 LEFT_OUT = (
@@ -51,6 +51,7 @@ class Task:
         measured: its name.
         picture: whether to draw the last frame.
         imports: modules that register what is one's own.
+        own: data and settings, packed, of a task on its way to another process that has values which are not plain.
     """
 
     number: int
@@ -66,6 +67,7 @@ class Task:
     measured: str = ""
     picture: bool = False
     imports: tuple[str, ...] = ()
+    own: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,15 @@ class Done:
     key: str
     row: Row
     picture: bytes = field(default=b"", repr=False)
+
+
+def portable(task: Task) -> Task:
+    """A task of plain data: values that are not are packed with their code, and unpacked when it is run."""
+    if is_plain([task.varied, task.data, task.settings]):
+        return task
+    varied = {name: value if is_plain(value) else str(value) for name, value in task.varied.items()}
+    own = packed((task.data, task.settings), f"run {task.number}")
+    return replace(task, varied=varied, data={}, settings={}, own=own)
 
 
 def run_task(task: Task) -> Done:
@@ -100,6 +111,9 @@ def lost(task: Task, why: str) -> Done:
 def _figures(task: Task) -> tuple[Row, bytes]:
     for name in task.imports:
         import_module(name)
+    if task.own:
+        data, settings = unpacked(task.own)
+        task = replace(task, data=data, settings=settings)
     measure = unpacked_function(task.measure) if task.measure else None
     function = task.data.get(OF_FUNCTION)
     scene = made_from(task.path, task.data, unpacked_function(function) if function else None)

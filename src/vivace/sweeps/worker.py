@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import traceback
 from multiprocessing.connection import Connection
 
 from .task import Task, run_task
@@ -28,3 +29,6 @@ def _receive(connection: Connection, tasks: queue.SimpleQueue[Task]) -> None:
             tasks.put(connection.recv())
     except (EOFError, OSError):
         os._exit(0)
+    except BaseException:  # of something that this process cannot read: it would wait for ever
+        traceback.print_exc()
+        os._exit(1)
