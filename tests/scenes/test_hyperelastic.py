@@ -108,6 +108,21 @@ def test_armadillos_of_a_material():
     np.testing.assert_allclose(rubber.model.masses, solid.model.masses)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "resolution"), [("armadillo", 16), ("dragon", 24)])
+def test_bodies_stand_when_they_are_held_by_their_feet(name, resolution):
+    """All that is held is at the bottom, on the left and on the right; the rest sags by less than a tenth."""
+    scene = make_scene(name, resolution=resolution, held="feet")
+    rest, held = scene.model.mesh.vertices, scene.model.pinned
+    height, width = np.ptp(rest[:, 1]), np.ptp(rest[:, 0])
+    assert rest[held, 1].max() <= rest[:, 1].min() + 0.03 * height + 1e-6
+    assert np.ptp(rest[held, 0]) > 0.2 * width
+    sim = scene.simulate(threads=1)
+    for _ in range(30):
+        assert sim.step().finite
+    assert (sim.positions - rest)[:, 1].mean() > -0.1 * height
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
@@ -120,6 +135,8 @@ def test_armadillos_of_a_material():
         ("double-helix", {"resolution": 10}, r"n must be 24 or more, not 10"),
         ("dragon", {"resolution": 8}, r"n must be 24 or more, not 8"),
         ("double-helix", {"material": "rubber"}, r"unknown material 'rubber'"),
+        ("armadillo", {"held": "foot", "resolution": 16}, r"unknown held 'foot'; did you mean 'feet'"),
+        ("dragon", {"held": "hand"}, r"unknown held 'hand'"),
         ("armadillo", {"material": "jelly", "resolution": 16}, r"unknown material 'jelly'"),
     ],
 )

@@ -2,10 +2,12 @@
 
 import signal
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
+import vivace as vv
 from vivace.errors import FileError, InputError
 from vivace.sweeps import cluster
 from vivace.sweeps.cluster import Jobs
@@ -16,12 +18,17 @@ class Recorded:
 
     def __init__(self, **options):
         self.options, self.scaled, self.closed = options, [], False
+        self.workers, self.scheduler_info, self.submitted = {}, {"workers": {}}, 0
 
     def job_script(self):
         return "#!/bin/sh\n#SBATCH -p long\n"
 
     def scale(self, jobs):
         self.scaled.append(jobs)
+        self.workers = {name: job for name, job in self.workers.items() if name < jobs}
+        for name in range(len(self.workers), jobs):
+            self.submitted += 1
+            self.workers[name] = SimpleNamespace(job_id=str(100 + self.submitted))
 
     def close(self):
         self.closed = True
@@ -57,6 +64,50 @@ def test_jobs_have_one_process_and_a_folder_for_what_they_say(tmp_path, monkeypa
     assert jobs.cluster.scaled == [3, 3]
     jobs.close()
     assert jobs.cluster.closed
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Time that passes when it is told to."""
+    now = [1e6]
+    monkeypatch.setattr(cluster.time, "monotonic", lambda: now[0])
+    return now
+
+
+@pytest.mark.usefixtures("slurm")
+def test_jobs_whose_workers_have_been_there_are_submitted_as_often_as_they_end(tmp_path, clock):
+    jobs = Jobs({"queue": "long"}, 1, 1, tmp_path / "jobs")
+    for _ in range(10 * cluster.STARTS):
+        jobs.cluster.scheduler_info["workers"] = {"one": {}}
+        clock[0] += 60
+        jobs.look()
+        jobs.cluster.scheduler_info["workers"] = {}
+        jobs.cluster.workers.clear()  # as Dask does when a worker has gone
+        clock[0] += 60
+        jobs.look()
+        assert len(jobs.cluster.workers) == 1
+
+
+@pytest.mark.usefixtures("slurm")
+@pytest.mark.parametrize(("known", "given_up"), [("101", False), ("", True)])
+def test_slurm_is_asked_whether_jobs_without_workers_wait(tmp_path, clock, known, given_up):
+    """Dask keeps them either way. Those in a queue may wait for days; those that have ended begin again some times."""
+    squeue = tmp_path / "bin" / "squeue"
+    squeue.write_text(f"#!/bin/sh\necho {known}\n")
+    squeue.chmod(0o755)
+    jobs = Jobs({"queue": "long"}, 1, 1, tmp_path / "jobs")
+    (tmp_path / "jobs" / f"worker-{100 + cluster.STARTS}.err").write_text("Loading\nno module named vivace\n\n")
+    told = r"before their workers begin: no module named vivace \(what they say is in "
+    with pytest.raises(FileError, match=told) if given_up else nullcontext():
+        for _ in range(100):
+            clock[0] += 60
+            jobs.look()
+    assert jobs.cluster.submitted == (cluster.STARTS if given_up else 1)
+
+
+def test_jobs_need_a_folder():
+    with pytest.raises(InputError, match="need a folder"):
+        vv.sweep("tablecloth", {"stretch": [1.0]}, slurm={"queue": "long"})
 
 
 @pytest.mark.usefixtures("slurm")

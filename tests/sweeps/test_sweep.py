@@ -1,5 +1,6 @@
 """Sweeps with processes of their own, some of which are killed."""
 
+import errno
 import os
 import signal
 
@@ -7,6 +8,7 @@ import pytest
 
 import vivace as vv
 from vivace.errors import InputError, MissingExtraError
+from vivace.forking import ForkServer
 from vivace.sweeps import Results, Workers, make_runs, planned, processes, workers
 from vivace.sweeps.task import run_task
 
@@ -125,6 +127,32 @@ def test_workers_that_cannot_start_end_the_sweep(tmp_path, monkeypatch):
         pytest.raises(vv.FileError, match=r"worker processes cannot be started: .*no_such_room"),
     ):
         make_runs(results, Workers(1))
+
+
+def test_more_processes_than_can_be_started_are_too_many(monkeypatch):
+    """Those that were started before end."""
+    begun, fork = [], ForkServer.fork
+
+    def refuse(server):
+        if len(begun) == 2:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        begun.append(fork(server))
+        return begun[-1]
+
+    monkeypatch.setattr(ForkServer, "fork", refuse)
+    with pytest.raises(InputError, match=r"^9 processes cannot be started \(.*\); choose fewer workers"):
+        processes.LocalProcesses(9)
+    assert all(connection.closed for connection in begun)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_sent_what_it_cannot_read_ends():
+    """It would wait for ever otherwise, and whoever leads for it."""
+    with ForkServer(processes.WORKER) as server, server.fork() as connection:
+        connection.recv()  # its number
+        connection.send_bytes(b"no task")
+        with pytest.raises((EOFError, OSError)):
+            connection.recv()
 
 
 def test_each_process_has_its_share_of_threads(monkeypatch):

@@ -157,7 +157,7 @@ class Jobs:
         if self.cluster.scheduler_info["workers"]:
             self._without, self._before = [], jobs
         self._without += [job for job in jobs if job not in self._without and job not in self._before]
-        failed = bool(self._without) and self._have_ended(jobs)
+        failed = bool(jobs) and self._have_ended(jobs)
         if len(self._without) >= STARTS * self._count and (failed or len(self._without) > STARTS * self._count):
             words = _last_words(self._folder, self._without) or "they say nothing"
             raise FileError(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -31,6 +30,7 @@ SETTINGS = ("solver", "budget_ms", "iterations", "tolerance", "frames", "time_st
 WHOLE = ("iterations", "frames", "substeps")
 WORLD = ("gravity", "wind", "stiffness", "air", "viscosity")
 OF_FUNCTION, OF_SOLVER = "function", "solver"
+NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 Place = tuple[str, ...]
 
@@ -113,6 +113,9 @@ def _of_function(function: Callable[..., Any], parameters: Mapping[str, Any]) ->
     for name in parameters:
         if name not in known:
             raise UnknownNameError("parameter of the function", name, known)
+    for name, parameter in known.items():
+        if parameter.default is parameter.empty and parameter.kind in NAMED and name not in parameters:
+            raise InputError(f"the function of a sweep is first called without what is varied: give {name} a default")
     made = made_from("", {"parameters": dict(parameters)}, function)
     data = {OF_FUNCTION: packed_function(function), "parameters": dict(parameters)}
     label = getattr(function, "__name__", "a function")
@@ -238,8 +241,3 @@ def _places(description: Description) -> dict[Place, Any]:
     for place in (("material", "kind"), ("mesh", "generator"), ("mesh", "file")):
         found.pop(place, None)
     return found
-
-
-def canonical(value: Any) -> str:
-    """One text for equal data."""
-    return json.dumps(value, sort_keys=True, default=str)

@@ -18,7 +18,6 @@ from .describing import (
     OF_SOLVER,
     Description,
     Place,
-    canonical,
     check_words,
     is_whole_number,
     place_of,
@@ -26,7 +25,7 @@ from .describing import (
 from .functions import check_portable
 from .sampling import SAMPLINGS
 from .task import Task
-from .values import MOST, Listed, read_values
+from .values import MOST, canonical, read_values
 
 SEEDED = ("parameters", "seed")
 BUDGETS = ("budget_ms", "iterations", "tolerance")
@@ -86,8 +85,7 @@ def plan_of(
         )
         for name, given in vary.items()
     }  # fmt: skip
-    listed = [(name, value) for name, of in values.items() if isinstance(of, Listed) for value in of.values]
-    for name, value in [*description.data.get("parameters", {}).items(), *settings.items(), *listed]:
+    for name, value in [*description.data.get("parameters", {}).items(), *settings.items()]:
         check_portable(name, value)
     chosen = _seeds(seeds, check_seed(seed))
     rows = draw(list(values.values()), runs, np.random.default_rng(seed))

@@ -99,14 +99,15 @@ class LocalProcesses:
 
     def close(self) -> None:
         """End all of them, and wait until they have ended, for all together as long as one may take."""
-        for worker in self.workers:
+        workers = [worker for worker in self.workers if not worker.connection.closed]
+        for worker in workers:
             if worker.pid and not _has_ended(worker.connection):
                 with suppress(OSError):
                     os.kill(worker.pid, signal.SIGKILL)
             _say_no_more(worker.connection)  # which ends one whose number is not known yet
         self.server.close()
         latest = time.monotonic() + ENDING_S
-        for worker in self.workers:
+        for worker in workers:
             with suppress(EOFError, OSError):  # the end of what it said is that of the process
                 while worker.connection.poll(max(0.0, latest - time.monotonic())):
                     worker.connection.recv_bytes()

@@ -8,15 +8,19 @@ solver=vivace,chebyshev      these
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..checks import is_number, is_whole, read_value, shown
 from ..errors import InputError
+from .functions import check_portable, packed
 
 MOST = 1_000_000  # values of one name
 SCALES = ("lin", "log")
@@ -148,7 +152,23 @@ def _listed(name: str, values: list[Any], whole: bool) -> Listed:
     plain = [int(value) if whole and is_number(value) else value for value in values]
     seen = set()
     for value in plain:
-        if repr(value) in seen:
+        check_portable(name, value)
+        if (text := canonical(value)) in seen:
             raise InputError(f"{name} has the value {shown(value)} twice; each makes a run of its own")
-        seen.add(repr(value))
+        seen.add(text)
     return Listed(tuple(plain))
+
+
+def canonical(value: Any) -> str:
+    """One text for equal data."""
+    try:
+        return json.dumps(value, sort_keys=True, default=_told)
+    except TypeError:  # of a table's keys
+        return str(_told(value))
+
+
+def _told(value: Any) -> Any:
+    """What tells a value of one's own from others; the words for an array, say, leave out most of it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value) if isinstance(value, Path) else hashlib.sha256(packed(value, shown(value))).hexdigest()
