@@ -80,6 +80,7 @@ def test_the_end_of_a_process_is_the_end_of_its_connection(module):
         last.send(1)
         assert said(last) == 1
         assert server.ended() is None
+        assert server.ended(0.01) is None
 
 
 def test_a_module_that_cannot_be_loaded_is_told(module):

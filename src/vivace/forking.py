@@ -87,9 +87,11 @@ class ForkServer:
             socket.send_fds(self._control, [b"+"], [theirs.fileno()])
         return ours
 
-    def ended(self) -> int | None:
-        """The exit code of the server; None while it lives."""
-        return self._process.poll()
+    def ended(self, within: float = 0.0) -> int | None:
+        """The exit code of the server; None if it lives, and goes on living for so many seconds."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(within) if within else self._process.poll()
+        return None
 
     def last_words(self) -> str:
         """The last line that it, or a forked process, wrote to standard error."""

@@ -12,6 +12,7 @@ from solvers.test_robustness import check_bounded
 from vivace import Budget, Cloth, InputError, Model, Simulation, Solid, System, mesh
 from vivace.scenes import Scene, make_scene
 from vivace.solvers import make_solver, minimise
+from vivace.solvers.projective.kernels.quasi_newton import FAR, LEAP
 
 CORRECTORS = ["jacobi", "weighted-jacobi", "gauss-seidel", "vivace", "direct", "multigrid"]
 EVERY = [f"{wrapper}({inner})" for wrapper in ("lbfgs", "pcg", "chebyshev") for inner in CORRECTORS]
@@ -104,6 +105,26 @@ def test_quasi_newton_steps_never_end_above_their_start(name, inner):
             report = sim.step()
             start = sim.system.energy(report.frame.start, report.frame)
             assert report.energy <= start + rounding(sim.system, report.frame), iterations
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lbfgs(multigrid)", "lattice"])
+def test_a_last_step_that_went_wild_is_taken_back(name):
+    """One that went well stays; of one thirty times as long nothing is left. Looked at if pairs asked for much."""
+    system, frame = moving_frame(small_scene("armadillo"))
+    solver = prepared(name, system)
+    run(solver, system, frame, 3)
+    q, was = solver.layout.q, solver._last[0].arrays["q_old"].copy()
+    good = q.copy()
+    solver._last_plan.run(first=3)
+    np.testing.assert_array_equal(q, good)
+    q[:] = was + 30 * (good - was)
+    solver._last_plan.run(first=3)
+    np.testing.assert_array_equal(q, was)
+    assert "1 steps taken back" in solver.note()
+    for leap, looks in ((1.0, False), (FAR, False), (2 * FAR, True)):
+        solver._state[LEAP] = leap
+        assert solver.wants_last_steps() == looks
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from ..forking import ENDING_S, ForkServer
 from .task import Done, Task, lost, portable
 
 STARTS = 3  # times that each process may end before it is ready, one after the other, before nobody tries any longer
+GOING_S = 0.5  # in which a server that has let go of a process it should have started ends
 TRIES = 10  # times that a run is begun whose processes die
 AHEAD = 2  # runs that a process has: the one that it makes, and the next, for which it need not wait
 LOOK_S = 0.2  # between two looks at whether somebody wants it to end
@@ -126,7 +127,8 @@ class LocalProcesses:
         """Another process for one that has ended; FileError if they cannot be started at all."""
         worker.connection.close()
         self._failed += not worker.pid
-        code = self.server.ended()
+        # A server that is killed lets go of its connections before it has ended, on a busy machine long before.
+        code = self.server.ended(0.0 if worker.pid else GOING_S)
         if self._failed > STARTS * len(self.workers):
             words = self.server.last_words() or f"they end with {code}"
             raise FileError(f"worker processes cannot be started: {words}")

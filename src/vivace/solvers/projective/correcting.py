@@ -147,6 +147,14 @@ class CorrectingSolver(Solver):
         """
         return []
 
+    def last_steps(self, residual: Sequence[Phase]) -> Sequence[Phase]:
+        """Steps after the last iteration, where `wants_last_steps` says so."""
+        return []
+
+    def wants_last_steps(self) -> bool:
+        """Whether the last iteration has to be looked at."""
+        return False
+
     def note(self) -> str:
         """What a user should know about the last solve."""
         return self.corrector.correction_note()
@@ -194,6 +202,7 @@ class CorrectingSolver(Solver):
         cuts = self.corrector.cuts
         self._plan = Plan(steps, threads, cuts=cuts)
         last = watch.over(0, layout.n, square=layout.square, serial=True, **self._convergence.arrays)
+        self._last_plan = Plan(self.last_steps(residual), threads)
         self._watched_plan = Plan([*steps, last], threads, self._convergence.monitor, cuts=cuts)
         self._short_plan = Plan(steps[len(layout.local_phases) :], threads, cuts=cuts)
         self._short_ns = self._time_short() if self.uses_leftover and layout.local_phases else 0
@@ -307,6 +316,8 @@ class CorrectingSolver(Solver):
         done = convergence.satisfied
         if self._short_ns and deadline.at_ns is not None and not done and sweeps < budget.most_iterations:
             sweeps += self._use_leftover(sweeps, budget.most_iterations - sweeps, deadline.at_ns)
+        if self.wants_last_steps():
+            self._last_plan.run(first=sweeps)
         swept_ns = time.perf_counter_ns()
         self.layout.store(out)
         stopped = "iterations" if sweeps >= budget.most_iterations else "time"

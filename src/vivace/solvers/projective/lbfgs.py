@@ -20,7 +20,7 @@ from ...checks import is_whole
 from ...errors import InputError
 from ..base import SOLVERS
 from .correcting import Accelerated, first_share
-from .kernels.quasi_newton import REJECTIONS
+from .kernels.quasi_newton import FAR, LEAP, REJECTIONS
 from .layout import Layout
 from .safeguarded import safeguarded_steps
 
@@ -57,10 +57,18 @@ class LBFGS(Accelerated):
         """A step of L-BFGS that is taken back, and shortened, where it raises the energy."""
         rejected = self.corrector.rejected
         longest = first_share(self.corrector.overshoot(layout))
-        self._state, before, after = safeguarded_steps(
+        self._state, before, after, self._last = safeguarded_steps(
             *(layout, r, e), memory=self.memory, rejected=rejected, keep=self.keep, longest=longest
         )
         return before, after
+
+    def last_steps(self, residual: Sequence[Phase]) -> Sequence[Phase]:
+        """The residual where the last step has led, and what judges the step by it."""
+        return [*residual, *self._last]
+
+    def wants_last_steps(self) -> bool:
+        """Whether it was much longer than a plain correction."""
+        return bool(self._state[LEAP] > FAR)
 
     def note(self) -> str:
         """What a user should know: steps that were taken back, and what the corrections tell."""

@@ -187,7 +187,7 @@ class Multigrid(CorrectingSolver, Corrector):
 
     def update_steps(self, layout: Layout, r: np.ndarray, e: np.ndarray) -> tuple[Sequence[Phase], Sequence[Phase]]:
         """Add corrections, and take them back where they raise the energy."""
-        self._state, before, after = safeguarded_steps(layout, r, e, memory=0, rejected=self.rejected)
+        self._state, before, after, _ = safeguarded_steps(layout, r, e, memory=0, rejected=self.rejected)
         return before, after
 
 

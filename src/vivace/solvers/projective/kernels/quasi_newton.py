@@ -9,6 +9,11 @@ products of these vectors: one pass makes all products, one thread does the recu
 A step is judged by the trapezium rule: ε(q + d) - ε(q) ≈ -(r_old + r)·d/2, exact for a quadratic; both residuals are
 there anyway, and in float32 their products with d say more than the difference of two energies. A step that would have
 raised ε is taken back, the pairs are forgotten, and the plain correction (shorter and shorter if need be) is taken.
+
+Where bodies buckle, pairs tell of a curvature that is nearly none, and of a minimum far away. Steps of the usual kind
+have up to four times the slope d·r of a plain one, e·r, whatever corrects and whatever is moved. With more than
+FARTHEST times, the pairs are forgotten and the plain correction is taken. And since nobody judges the last step of all,
+whoever takes it looks at LEAP, and judges it where that is large: an edge was stretched to 150 times its length.
 """
 
 from __future__ import annotations
@@ -22,9 +27,11 @@ from .acceleration import BLOCK
 
 LABEL = "acceleration"  # what phases of these kernels are reported under
 
-COUNT, NEWEST, REJECTED, SCALE, REJECTIONS = range(5)  # slots of the state
+COUNT, NEWEST, REJECTED, SCALE, REJECTIONS, LEAP = range(6)  # slots of the state
 STATE_SIZE = 8
-PRODUCTS = 5  # of the pair in slot i: s_i·r, y_i·e, s_i·y, y_i·s, y_i·u, where (s, y, u) is the newest pair
+FARTHEST = 32.0  # times the slope of a plain correction: that of a step of pairs at most
+FAR = 4.0  # likewise: a LEAP beyond is judged even if it is the last
+PRODUCTS = 5  # of the pair in slot i: s_i·r, y_i·e, s_i·y, y_i·s, y_i·u, where (s, y, u) is the newest pair; then e·r
 
 
 @inlined
@@ -49,8 +56,9 @@ def judge_blocks(begin, end, iteration, q: rows, q_old: rows, r: rows, r_old: ro
 
 @phase_kernel
 def judge(begin, end, iteration, partial: doubles, state: doubles, settings: doubles, rejected: doubles):
-    """Take the last step back if it raised the energy. `settings`: keep pairs from step to step; first scale.
+    """Take the last step back if it raised the energy.
 
+    `settings`: keep pairs from step to step; first scale; share of the slope by which it may rise, twice over.
     `rejected`: set when it was a plain correction that raised it.
     """
     state[REJECTED] = 0.0
@@ -64,7 +72,7 @@ def judge(begin, end, iteration, partial: doubles, state: doubles, settings: dou
     for b in range(partial.shape[0] // 2):
         new += partial[2 * b]
         old += partial[2 * b + 1]
-    if not new + old >= -1e-3 * abs(old):  # also when they are not numbers
+    if not new + old >= -settings[2] * abs(old):  # also when they are not numbers
         state[REJECTED] = 1.0
         state[REJECTIONS] += 1.0
         if state[COUNT] == 0.0:
@@ -98,7 +106,7 @@ def pair_products(
         return
     n = q.shape[0]
     memory = s.shape[0] // n
-    columns = PRODUCTS * memory
+    columns = PRODUCTS * memory + 1
     count = int(state[COUNT])
     adding = iteration > 0 and state[REJECTED] == 0.0
     newest = int(state[NEWEST])
@@ -113,6 +121,10 @@ def pair_products(
                 store4(s, offset + i, load4(q, i) - load4(q_old, i))
                 store4(y, offset + i, load4(r_old, i) - load4(r, i))
                 store4(u, offset + i, load4(e_old, i) - load4(e, i))
+        er = splat4(np.float32(0.0))
+        for i in range(first, last if count > 0 else first):
+            er += load4(e, i) * load4(r, i)
+        partial[(first // BLOCK + 1) * columns - 1] = _total(er)
         for age in range(count):
             slot = (newest - age + memory) % memory
             own = slot * n
@@ -139,7 +151,7 @@ def recursion(
 ):
     """The two loops on numbers: weights of u and s in the direction."""
     memory = weights.shape[0] // 2
-    columns = PRODUCTS * memory
+    columns = PRODUCTS * memory + 1
     blocks = partial.shape[0] // columns
     count = int(state[COUNT])
     newest = int(state[NEWEST])
@@ -190,6 +202,19 @@ def recursion(
             if other > age:
                 product -= weights[memory + k] * sy[k * memory + i]
         weights[memory + i] = -(weights[i] - product / sy[i * memory + i])
+    plain = along = 0.0
+    for block in range(blocks):
+        plain += partial[(block + 1) * columns - 1]
+    for age in range(count):
+        i = (newest - age + memory) % memory
+        for block in range(blocks):
+            to = block * columns + PRODUCTS * i
+            along += weights[i] * partial[to + 1] + weights[memory + i] * partial[to]
+    state[LEAP] = 1.0
+    if count > 0:
+        state[LEAP] = (plain + along) / plain
+        if not state[LEAP] <= FARTHEST:  # also when it is not a number
+            state[COUNT], state[LEAP] = 0.0, 1.0
 
 
 @phase_kernel(items="q")
