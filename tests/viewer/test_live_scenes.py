@@ -28,6 +28,22 @@ def test_cloth_of_position_based_scenes_is_not_rubber(name, parameters):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("armadillo", {"resolution": 16}), ("bar", {}), ("cube", {}), ("double-helix", {}), ("box-on-jelly", {})],
+)
+def test_soft_bodies_are_firm_enough_for_hands(name, parameters):
+    """Mean stretch of at most 2 %, 30 % at the most, while they sag, swing and are fallen on."""
+    scene = Target(name, parameters).load()
+    sim, edges = scene.simulate(budget=Budget(iterations=16)), Edges(scene.model.mesh)
+    for _ in range(round(1 / scene.time_step)):
+        sim.step()
+        _, mean, largest = edges.strain(sim.positions)
+        assert mean < 0.02
+        assert largest < 0.30
+
+
+@pytest.mark.slow
 def test_the_tablecloth_comes_to_rest():
     """With the fewest rounds that a step may have, after six seconds: 2 mm/s at a quarter of the vertices' number."""
     scene = Target("tablecloth", {"resolution": 50}).load()

@@ -29,7 +29,7 @@ LABEL = "acceleration"  # what phases of these kernels are reported under
 
 COUNT, NEWEST, REJECTED, SCALE, REJECTIONS, LEAP = range(6)  # slots of the state
 STATE_SIZE = 8
-FARTHEST = 32.0  # times the slope of a plain correction: that of a step of pairs at most
+FARTHEST = 100.0  # times the slope of a plain correction: that of a step of pairs at most
 FAR = 4.0  # likewise: a LEAP beyond is judged even if it is the last
 PRODUCTS = 5  # of the pair in slot i: s_i·r, y_i·e, s_i·y, y_i·s, y_i·u, where (s, y, u) is the newest pair; then e·r
 
