@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import mesh
 from ..checks import check_name, is_number, shown
+from ..collisions.colliders import Plane
 from ..errors import InputError
 from ..hyperelastic.densities import HYPERELASTIC
 from ..model.hyperelastic import HyperelasticMaterial
@@ -18,6 +19,7 @@ from .scene import SCENES, Scene
 
 ITERATIONS = 96  # of a step of the paper's method [fratarcangeli2018, section 3.4]
 ENOUGH = 16  # of `auto`, which moves these bodies as converged steps do; the paper's method does not
+ABOVE_FLOOR = 0.004  # m: how far off it what stands stays
 # What is done to the box's top, with how much of it: ratios of its height, and degrees.
 MODES = {"stretch": 1.8, "compress": 0.5, "twist": 180.0}
 
@@ -83,11 +85,11 @@ def dragon(
     time_step: float = 1 / 30,
     held: str = "back",
 ) -> Scene:
-    """A dragon hung by its back, its limbs let go from where they are at rest [fratarcangeli2018, Fig. 1 and Tab. 2].
+    """A dragon hung by its back or standing, limbs let go from where they rest [fratarcangeli2018, Fig. 1, Tab. 2].
 
     Give `path` to a tetrahedral mesh of your own: it is scaled so that it is `length` (m) long in x, and held at the
-    vertices around the highest above its middle, or with `held`="feet" at the lowest. Without one, a generated dragon
-    of `resolution` cells along its length stands in: 64 has about the paper's 58K tetrahedra.
+    vertices around the highest above its middle, or with `held`="feet" at the lowest, on a floor. Without one, a
+    generated dragon of `resolution` cells along its length stands in: 64 has about the paper's 58K tetrahedra.
     """
     check_name("held", held, ("back", "feet"))
     if path:
@@ -96,13 +98,12 @@ def dragon(
             raise InputError(f"the dragon scene needs tetrahedra, and {path} holds a surface; tetrahedralise it first")
         low, high = body.bounds
         body = body.transformed(scale=length / float(high[0] - low[0]))
-        grip = above_middle(body.vertices)
+        back = above_middle(body.vertices)
     else:
         body = mesh.dragon(resolution, length)
-        grip = body.groups["back"]
-    if held == "feet":
-        grip = lowest(body.vertices)
-    model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density)).pin(grip)
+        back = body.groups["back"]
+    model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density))
+    model = standing(model) if held == "feet" else model.pin(back)
     budget = Budget(iterations=ENOUGH)
     return Scene("dragon", model, time_step, budget=budget, view=(0.35, 0.2, 1.0))
 
@@ -124,10 +125,12 @@ def around_extreme(points: np.ndarray, axis: int, share: float = 0.04) -> np.nda
     return np.flatnonzero(np.linalg.norm(points - extreme, axis=1) <= share * size).astype(np.int32)
 
 
-def lowest(points: np.ndarray, share: float = 0.03) -> np.ndarray:
-    """The points within `share` of the body's height of its lowest."""
-    height = points[:, 1] - points[:, 1].min()
-    return np.flatnonzero(height <= share * height.max()).astype(np.int32)
+def standing(model: Model) -> Model:
+    """A body held by what is within a thirtieth of its height of its lowest point, on a floor."""
+    above = model.mesh.vertices[:, 1] - model.mesh.vertices[:, 1].min()
+    feet = np.flatnonzero(above <= above.max() / 30).astype(np.int32)
+    floor = Plane((0.0, float(model.mesh.vertices[:, 1].min()) - ABOVE_FLOOR, 0.0))
+    return model.pin(feet).collide([floor], thickness=ABOVE_FLOOR, itself=False)
 
 
 @SCENES.register("double-helix")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from .. import mesh
 from ..checks import check_name, is_number, shown
 from ..errors import InputError
+from ..model.hyperelastic import HyperelasticMaterial
 from ..model.materials import Solid
 from ..model.model import Model
 from ..solvers import Budget
-from .hyperelastic import ENOUGH, around_extreme, hyperelastic_of, lowest
+from .hyperelastic import ENOUGH, around_extreme, hyperelastic_of, standing
 from .scene import SCENES, Scene
 
 
@@ -24,11 +25,11 @@ def armadillo(
     material: str = "solid",
     held: str = "hand",
 ) -> Scene:
-    """A body hanging by one hand [fratarcangeli2016, Fig. 5]; give `path` to a tetrahedral mesh for the real armadillo.
+    """A body hanging by one hand [fratarcangeli2016, Fig. 5] or standing; `path`: a tetrahedral mesh of the real one.
 
     Without a path, a generated body of `resolution` cells stands in: about 11K vertices and 50K tetrahedra. The mesh is
     scaled to `height` (m) and held at the vertices around its farthest point on the right, or with `held`="feet" at its
-    lowest. `material`: "solid", or a hyperelastic one such as "neo-hookean" [fratarcangeli2018, Fig. 11].
+    lowest, on a floor. `material`: "solid", or a hyperelastic one such as "neo-hookean" [fratarcangeli2018, Fig. 11].
     """
     check_name("held", held, ("hand", "feet"))
     if path:
@@ -41,12 +42,12 @@ def armadillo(
         body = mesh.body(resolution)
     low, high = body.bounds
     body = body.transformed(scale=height / float(high[1] - low[1]))
-    grip = around_extreme(body.vertices, axis=0) if held == "hand" else lowest(body.vertices)
-    if material == "solid":
-        model = Model.of(body, Solid(density, youngs_modulus, poisson_ratio)).pin(grip)
-        return Scene("armadillo", model, time_step, view=(0.3, 0.15, 1.0))
-    model = Model.of(body, hyperelastic_of(material, youngs_modulus, poisson_ratio, density)).pin(grip)
-    budget = Budget(iterations=ENOUGH)
+    made: Solid | HyperelasticMaterial = Solid(density, youngs_modulus, poisson_ratio)
+    if material != "solid":
+        made = hyperelastic_of(material, youngs_modulus, poisson_ratio, density)
+    model = Model.of(body, made)
+    model = standing(model) if held == "feet" else model.pin(around_extreme(body.vertices, axis=0))
+    budget = Budget(ms=8.0) if material == "solid" else Budget(iterations=ENOUGH)
     return Scene("armadillo", model, time_step, budget=budget, view=(0.3, 0.15, 1.0))
 
 

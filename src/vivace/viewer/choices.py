@@ -42,7 +42,7 @@ LIVE: dict[str, dict[str, Any]] = {
     "s2": {"scale": 0.03},
     # Firm enough for hands: edges of soft bodies change by less than 2 % on the average and 30 % at most.
     "armadillo": {"resolution": 30, "held": "feet", "youngs_modulus": 1.5e6},
-    "dragon": {"held": "feet", "youngs_modulus": 1e6},
+    "dragon": {"resolution": 48, "held": "feet", "youngs_modulus": 1e6},
     "double-helix": {"youngs_modulus": 1.2e6},
     "bar": {"youngs_modulus": 1e6},
     "cube": {"youngs_modulus": 1e5},
