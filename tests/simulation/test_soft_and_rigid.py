@@ -168,6 +168,16 @@ def nearest(sim: vv.Simulation) -> float:
 
 
 @pytest.mark.slow
+def test_too_few_iterations_for_bodies_that_give_way_are_told():
+    """Six a substep are enough, four are not, and nothing is said when the ball has left the cloth; each thing once."""
+    for iterations, told in ((12, 0), (8, 1)):
+        sim = hit(iterations)
+        notes = [sim.step().note for _ in range(8)]
+        assert notes[0].count("bodies that give way need 6 iterations a substep") == told
+        assert notes[-1] == ""
+
+
+@pytest.mark.slow
 def test_a_ball_smaller_than_an_edge_is_caught_and_carried():
     """From half a metre between the vertices of the cloth; when it has come down, by its weight."""
     ball = vv.Body(Sphere((0.02, 0.5, 0.01), EDGE / 3), mass=0.05)

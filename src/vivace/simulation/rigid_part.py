@@ -20,6 +20,8 @@ of a blow.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..checks import as_numbers
@@ -36,12 +38,13 @@ from ..rigid.bodies import Body
 from ..rigid.contacts import ContactPoints
 from ..rigid.geometry import mass_properties
 from ..rigid.kernels.springs import add_springs
-from ..solvers import Budget
+from ..solvers import Budget, Outcome
 from .attached import Attached
 from .report import BodiesReport
 from .rigid_simulation import BegunSubstep, RigidSimulation, SolvedSubstep
 
 TURNS, LEAST_TURNS = 8, 4  # in a substep; where there is little time
+FEW_TURNS = 3  # with two, 200 bodies stretch a tablecloth to many times its size
 REMEMBERED = 0.3  # of the change of a contact's force with a body that gives way
 LATER = 10  # iterations of the contact solver in all turns of a substep but the first
 FASTEST = 1.0  # rad
@@ -87,6 +90,13 @@ class RigidPart:
         if budget.ms is None or not self.turn_ns:
             return most
         return min(most, max(LEAST_TURNS, int(1e6 * budget.ms / (substeps * self.turn_ns))))
+
+    def noted(self, outcome: Outcome, turns: int) -> Outcome:
+        """What came of a substep; it says so if there were too few turns for bodies that give way."""
+        if turns >= FEW_TURNS:
+            return outcome
+        few = f"bodies that give way need {2 * FEW_TURNS} iterations a substep, or cloth is thrown about"
+        return replace(outcome, note="; ".join(part for part in (outcome.note, few) if part))
 
     # --- what a user reads ------------------------------------------------------------------------------------------
 

@@ -97,10 +97,9 @@ class Simulation(Controls):
         self._motion = Motion(model, form, integrator, self.threads)
         self._forces, self._gravity, self._wind = np.zeros((model.n, 3)), model.gravity, np.zeros(3)
         self._grabs, self._hands, self._creases = Grabs(model), Hands(model.mesh), Creases()
-        self._last_targets: tuple[np.ndarray, np.ndarray] | None = None  # pins at the end of the last step, and where
+        self._last_targets: tuple[np.ndarray, np.ndarray] | None = None  # pins after the last step, and where
         self._seconds, self._from_frame = 0.0, 0  # simulated until the time step last changed, and the frame of that
-        # the substeps of a frame as one plan, and what it was made for
-        self._together: tuple[tuple[object, ...], np.ndarray, SubstepsPlan | None] | None = None
+        self._together: tuple[tuple[object, ...], np.ndarray, SubstepsPlan | None] | None = None  # made for; plan
         self._detector: Detector | None = None
         self.bodies: RigidPart | None = None
         self._after_ns = 0  # what came after the last sweep took lately
@@ -248,10 +247,11 @@ class Simulation(Controls):
                     contacts = self._detector.follow(contacts, self._carried(self.bodies.answer()))
                     start = at = motion.new.copy()
                 clock.end("bodies")
+        outcome = replace(outcomes[-1], sweeps=sum(outcome.sweeps for outcome in outcomes))
         if pushed and self.bodies is not None:
             self.bodies.turn_ns = (time.perf_counter_ns() - began) // turns
             solver.recall(self.bodies.forget_some(memory, solver.remembered()))
-        outcome = replace(outcomes[-1], sweeps=sum(outcome.sweeps for outcome in outcomes))
+            outcome = self.bodies.noted(outcome, turns)
         phases = {name: sum(part.get(name, 0) for part in spent) for name in dict.fromkeys(chain(*spent))}
         return contacts, outcome, phases
 
@@ -308,7 +308,7 @@ class Simulation(Controls):
             self.solver.colours,
             len(contacts),
             sum(part.corrected for part in parts),
-            "; ".join(dict.fromkeys(part.outcome.note for part in parts if part.outcome.note)),
+            "; ".join(dict.fromkeys(filter(None, chain(*(part.outcome.note.split("; ") for part in parts))))),
             self._creases.before(self.system),
             parts[-1].frame,
             self._motion.q.copy(),
