@@ -17,7 +17,7 @@ const TITLES: Record<string, string> = {
   s0: "cloth on a tube",
   s1: "flattened rabbit",
   s2: "a heap of tori",
-  armadillo: "hung by one hand",
+  armadillo: "standing body",
   box: "stretched box",
 };
 
