@@ -38,7 +38,7 @@ from ...backends.cpu.compiling import function, spliced
 from ...backends.cpu.simd import at, lane4, load4, max4, min4, store4
 
 LEVELS = 12
-TYPICAL = 4  # the level of boxes up to twice the typical size; each level after it holds boxes RATIO times larger
+TYPICAL = 4  # the level of boxes that are typical; each level after it holds boxes RATIO times larger
 RATIO = 8.0
 SMALLEST_WRAP = 16
 SHARE_X, SHARE_YZ = 0.25, 1.01  # cells in units of the level's largest box: x is contiguous in memory and may be finer
