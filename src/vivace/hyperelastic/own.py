@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.cpu.compiling import function as compiled_function
+from ..backends.cpu.compiling import compile_now
 from ..backends.cpu.templates import specialised_with
 from ..checks import check_name, shown
 from ..errors import InputError
@@ -80,11 +80,15 @@ def _constants(name: str, density: Callable[..., Any]) -> tuple[tuple[str, ...],
 
 def _with_row(given: Callable[..., Any], count: int) -> Callable[..., Any]:
     """The function with its constants as one row, s."""
-    scope = {"given": compiled_function(given), "__name__": given.__module__}
+    scope: dict[str, Any] = {"given": _compiled(given), "__name__": given.__module__}
     row = ", ".join(f"s[{k}]" for k in range(count))
     exec(f"def of_row(a, b, c, s):\n    return given(a, b, c, {row})", scope)
-    made: Callable[..., Any] = scope["of_row"]
-    return made
+    return scope["of_row"]  # type: ignore[no-any-return]
+
+
+def _compiled(given: Callable[..., Any]) -> Callable[..., Any]:
+    """Not kept on disk, where it would be looked up by its own text alone, whatever else it calls."""
+    return compile_now(given, cache=False)  # type: ignore[no-any-return]
 
 
 def _of(template: Callable[..., Any], **functions: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,9 +100,9 @@ def _verify(
 ) -> None:
     """Hold what is given to differences of what it is the derivative of, at twenty states."""
     rng = np.random.default_rng(0)
-    value, gradient, hessian = (compiled_function(functions[what]) for what in ("value", "gradient", "hessian"))
-    by_value = compiled_function(_of(differences.gradient_by_differences, value=functions["value"]))
-    by_slope = compiled_function(_of(differences.hessian_by_differences, gradient=functions["gradient"]))
+    value, gradient, hessian = (_compiled(functions[what]) for what in ("value", "gradient", "hessian"))
+    by_value = _compiled(_of(differences.gradient_by_differences, value=functions["value"]))
+    by_slope = _compiled(_of(differences.hessian_by_differences, gradient=functions["gradient"]))
     parts = COMPONENTS[form]
     for state in np.vstack([np.ones(3), rng.uniform(0.7, 1.5, (19, 3))]):
         at = tuple(state) if form == "stretches" else invariants(*state)

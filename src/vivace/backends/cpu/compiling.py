@@ -1,22 +1,25 @@
 """How functions become machine code: the decorators that kernels are written with, and a way to see it happen.
 
-    @compiled        called from Python; the machine code is kept on disk
-    @function        called from other compiled code
+    @compiled        called from Python
+    @function        called from other compiled code, and kept for it: processes that compile different kernels share it
     @inlined         put into its callers before types are known: for functions that take functions, or tuples of arrays
     @spliced         put into its callers by the optimiser, always
 
-None of them takes the interpreter's lock, and a division by zero gives infinity instead of an exception.
+The machine code of the first two is kept on disk. None of the four takes the interpreter's lock, and a division by zero
+gives infinity instead of an exception.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from numba import carray, literal_unroll, njit
 from numba.core import config, event
+from numba.core.caching import FunctionCache
 
 __all__ = [
     "ABOUT",
@@ -35,18 +38,56 @@ ABOUT = 52  # functions that the first start of a cloth on a table compiles; oth
 
 
 def compile_now(plain: Callable, *, cache: bool = True) -> Any:
-    """`compiled` for a function that is made at run time."""
-    return njit(nogil=True, cache=cache, error_model="numpy")(plain)
+    """`compiled` for a function that is made at run time.
+
+    Raises:
+        TypeError: it is to be kept on disk, but closes over something. Numba looks it up by the bytes of that, which
+            are others in every process for a function: each would keep it anew, and never find it.
+    """
+    if cache and plain.__closure__:
+        raise TypeError(
+            f"{plain.__qualname__} closes over {', '.join(plain.__code__.co_freevars)}: compile it with cache=False"
+        )
+    compiled = njit(nogil=True, error_model="numpy")(plain)
+    if cache:
+        compiled._cache = _Kept(plain)
+    return compiled
+
+
+class _Kept(FunctionCache):
+    """Numba's files of a function, written by one process at a time.
+
+    A new signature gets the first number that the index does not have. Two processes that come with different ones at
+    once would give both the same, and later ones would find the machine code of the other.
+    """
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with _alone(self.cache_path):
+            super().save_overload(sig, data)
+
+
+@contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """While no other process is in the same place; where a system has no locks, as before."""
+    with ExitStack() as stack:
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            lock = stack.enter_context(open(os.path.join(folder, ".lock"), "wb"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # Said, and not left to closing: a process that was forked meanwhile has the file open, too.
+            stack.callback(fcntl.flock, lock, fcntl.LOCK_UN)
+        yield
 
 
 def compiled(plain: Callable) -> Any:
-    """Compile a function that Python calls; its machine code is kept on disk."""
+    """Compile a function that Python calls."""
     return compile_now(plain)
 
 
 def function(plain: Callable) -> Any:
     """Compile a function that other compiled code calls."""
-    return njit(nogil=True, error_model="numpy")(plain)
+    return compile_now(plain)
 
 
 def inlined(plain: Callable) -> Any:

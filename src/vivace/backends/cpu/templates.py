@@ -12,13 +12,17 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numba import njit
+
+from .compiling import compile_now
 
 
 @cache
 def compiled_project(function: Callable) -> Callable:
-    """The user's `project`, compiled (lazily, for the array types it meets)."""
-    return njit(nogil=True, error_model="numpy")(function)
+    """The user's `project`, compiled (lazily, for the array types it meets).
+
+    A copy of a template is kept on disk, under its own name: loops that have it inside share it, in all processes.
+    """
+    return compile_now(function, cache=getattr(function, "kept", False))
 
 
 def cacheable(function: Callable) -> bool:
@@ -81,4 +85,5 @@ def specialised_with(template: Callable, functions: Mapping[str, Callable], **nu
     copy = types.FunctionType(template.__code__, scope, name)
     copy.__qualname__ = name
     copy.__module__, copy.__annotations__ = template.__module__, template.__annotations__
+    copy.kept = all(getattr(function, "kept", cacheable(function)) for function in functions.values())
     return copy

@@ -34,7 +34,7 @@ from ...backends.cpu.arguments import (
     rows,
 )
 from ...backends.cpu.boxes import keep_overlapping
-from ...backends.cpu.compiling import function, spliced
+from ...backends.cpu.compiling import compile_now, function, spliced
 from ...backends.cpu.simd import at, lane4, load4, max4, min4, store4
 
 LEVELS = 12
@@ -199,9 +199,12 @@ def sort_boxes(low, high, level, whole, lengths, key, starts, order):
 
 
 def walker(visit):
-    """Compile the walk for a visitor: Numba could not cache who passes a function as an argument."""
+    """Compile the walk for a visitor: Numba could not cache who passes a function as an argument.
 
-    @function
+    It is kept on disk inside its callers alone: by itself it would be looked up by a name of the visitor that is
+    another one in every process.
+    """
+
     def walk_level(grid, k, box_low, box_high, me, forward, state, w, scratch):
         """w = visit(state, me, scratch, held, w) for the boxes of level k that overlap; return how many, and w.
 
@@ -255,7 +258,7 @@ def walker(visit):
                     begin, end = np.int64(int_at(starts, row)), np.int64(int_at(starts, row + b + 1))
         return met + held, visit(state, me, scratch, held, w)
 
-    return walk_level
+    return compile_now(walk_level, cache=False)
 
 
 @spliced
