@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import vivace as vv
+from vivace.energy.hessian import Hessian
+from vivace.energy.system import System
 from vivace.errors import InputError
 from vivace.mesh import filling
 from vivace.mesh.mesh import Mesh
@@ -80,6 +83,20 @@ def test_weight_bends_it_by_what_was_asked_for():
     assert module.stiff_enough(vv.Model.of(model.mesh, vv.Solid(300, 1e5, 0.3))) > 0
     free = vv.Model(model.mesh, model.masses, tuple(g for g in model.groups if g.kind.name != "pin"), model.gravity)
     assert module.stiff_enough(free) == pytest.approx(1.0, rel=1e-3)
+
+
+def test_displacements_are_those_of_a_dense_solve():
+    """Of an elastic bar by multigrid; of a matrix that conjugate gradients cannot solve by factors, which are exact."""
+    bar = vv.mesh.bar(8, 3, 3, (1.0, 0.1, 0.1))
+    elastic = Hessian(System(vv.Model.of(bar, vv.Solid(300, 1e5, 0.3)).pin("left"), 100.0))(bar.vertices)
+    rng, size = np.random.default_rng(0), 3 * bar.n_vertices
+    turned = np.linalg.qr(rng.normal(size=(size, size)))[0]
+    wild = sp.csr_matrix(turned * 10.0 ** np.linspace(0, 9, size) @ turned.T)
+    forces = rng.normal(size=size)
+    for matrix, near in ((elastic, 5 * module.SAG_TOLERANCE), (wild, 1e-6)):
+        true = np.linalg.solve(matrix.toarray(), forces)
+        found = module.displacements(matrix, forces, bar.vertices)
+        assert np.linalg.norm(found - true) < near * np.linalg.norm(true)
 
 
 @pytest.mark.slow
