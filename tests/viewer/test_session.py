@@ -7,6 +7,7 @@ import vivace as vv
 from viewer.conftest import SMALL, running, until
 from vivace.viewer import Target
 from vivace.viewer import messages as m
+from vivace.viewer.actions import ACTIONS
 from vivace.viewer.choices import SOLVER_NAMES, name_of, solver_choices, with_relaxation
 from vivace.viewer.session import Session
 
@@ -182,6 +183,20 @@ def test_colour_by(told, colour_by):
     told.frames(2)
     told.change(colour_by=colour_by)
     assert told.frames(2).settings.colour_by == colour_by
+
+
+@pytest.mark.slow
+def test_a_reset_is_seen_however_soon_it_is_paused(told):
+    """Both between the same two steps, so that none is made of the scene that begins anew but that of the reset."""
+    told.frames(20)
+    begin, pause = m.Run("reset"), m.Change(paused=True)
+    told.session.call(lambda: [ACTIONS[type(message)](told.session, "1", message) for message in (begin, pause)])
+    until(lambda: told.session.newest.time == pytest.approx(told.session.settings.time_step), "the first frame")
+    told.rounds()
+    newest, sim = told.session.newest, told.session.sims[0]
+    assert newest.settings.paused
+    assert newest.time == pytest.approx(sim.time_step)
+    np.testing.assert_array_equal(newest.views[0].report.positions[:, :3], sim.positions)
 
 
 @pytest.mark.slow

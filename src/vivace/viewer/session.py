@@ -386,7 +386,7 @@ class Session:
         self.history.clear()
         self.replay, self._shown = None, None
         self.running_scene = running
-        self.single_steps = int(running.settings.paused)  # so that it is seen
+        self.single_steps = 1  # so that it is seen, paused or not
         self.changed()
 
     def prepare(self, label: str, work: Callable[[], Callable[[], None]], client: str | None) -> None:

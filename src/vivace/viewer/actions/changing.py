@@ -38,7 +38,9 @@ def apply(session: Session, client: str, message: m.Change) -> None:
         else:
             getattr(session.running_scene, f"set_{item.name}")(value)
     if message.paused is not None:
-        session.single_steps = 0
+        session.single_steps = min(
+            session.single_steps, 1
+        )  # that of a scene which has just begun anew is still to be seen
         session.replay = session.replay if message.paused else None
     session.publish_again()
 

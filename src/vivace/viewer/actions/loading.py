@@ -28,7 +28,7 @@ def run(session: Session, client: str, message: m.Run) -> None:
         if whole is not session.running_scene:
             session.go_on_with(whole)
         whole.reset()
-        session.single_steps = int(session.settings.paused)  # so that it is seen
+        session.single_steps = 1  # so that it is seen, even if somebody pauses it at once
     elif session.settings.paused:
         session.single_steps = min(session.single_steps + 1, MOST_STEPS)
 
