@@ -50,7 +50,7 @@ def hinge(crease, hardening, folded):
     start = leaf.vertices.copy()
     start[2:, :2] = [[np.cos(folded / 2), np.sin(folded / 2)], [-np.cos(folded / 2), np.sin(folded / 2)]]
     sim.positions = start
-    for _ in range(60):  # it is at rest to 1e-5 rad after half of them
+    for _ in range(30):  # then it is at rest to 1e-5 rad
         sim.step()
     x = sim.positions.astype(float)
     arms = [x[k] - x[:2].mean(axis=0) for k in (2, 3)]
@@ -86,7 +86,7 @@ def test_a_strip_bent_over_a_radius_and_let_go_keeps_its_crease(name):
     for given, wanted in ((law, (14.0 - 5.0) / 1.5), ({}, 0.0)):
         sim = strip(name, "newton", **given)
         sim.positions = curved(14.0)
-        for _ in range(60):
+        for _ in range(25):
             sim.step()
         assert curvature(sim.positions) == pytest.approx(wanted, rel=0.03, abs=0.15)
 
@@ -99,7 +99,7 @@ def test_below_the_yield_two_yields_move_alike_bit_for_bit(name, solver):
     for law in ({"crease": 60.0}, {"crease": 1e4, "hardening": 2.0, "creep": 0.1}, {}):
         sim = strip(name, solver, iterations=60, **law)
         sim.positions = curved(5.0)
-        for _ in range(10):
+        for _ in range(4 if solver == "newton" else 10):
             sim.step()
         runs.append(sim.positions)
     assert runs[0].tobytes() == runs[1].tobytes()

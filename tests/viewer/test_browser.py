@@ -5,7 +5,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from viewer.browser import BUILT, MIDDLE, Page, change_seen, press, sim_of
+from viewer.browser import BUILT, MIDDLE, Page, change_seen, press, sim_of, start_over
 from viewer.conftest import DRAWN, SWEEPS, until
 from vivace.scenes import load_scene
 from vivace.viewer.messages import Change, ColourBy
@@ -25,10 +25,11 @@ def desk(chromium, cloth):
 
 @pytest.fixture
 def app(desk, cloth):
-    """The page on the cloth, all settings as at the start."""
+    """The page on the cloth as it began, all settings as at the start."""
     session = cloth.session
     first = session.settings
     session.call(lambda: setattr(session.sims[0], "budget", SWEEPS))
+    start_over(cloth)
     yield desk
     desk.page.mouse.up()
     given = {name: value for name, value in asdict(first).items() if value != getattr(session.settings, name)}
@@ -49,7 +50,6 @@ def speed(viewer):
 
 
 def test_a_corner_is_dragged_and_comes_back_to_rest(app, cloth):
-    app.page.click("#reset")
     app.frames(15)
     app.shoot("1-before")
     before = sim_of(cloth).positions[CORNER]
@@ -163,7 +163,8 @@ def test_compare(app, cloth):
     app.frames(5)
     app.shoot("split")
     x, _ = press(app, cloth, MIDDLE, view=1)
-    assert x > 500  # in the right half; it is held in both
+    view = app.page.locator("#view").bounding_box()
+    assert x > view["x"] + view["width"] / 2  # in the right half; it is held in both
     app.page.mouse.up()
     app.page.select_option("#compare", "")
     until(lambda: len(cloth.session.sims) == 1)

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from viewer.browser import BUILT, MIDDLE, Page, aim, change_seen, press, sim_of
+from viewer.browser import BUILT, MIDDLE, Page, aim, change_seen, press, sim_of, start_over
 from viewer.conftest import SWEEPS, until
 from vivace.viewer.messages import Change
 
@@ -13,14 +13,23 @@ pytestmark = [BUILT, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def app(chromium, cloth):
+def desk(chromium, cloth):
     session = cloth.session
     session.call(lambda: setattr(session.sims[0], "budget", SWEEPS))
     page = Page(chromium, cloth)
     yield page
-    page.page.mouse.up()
     page.close()
-    assert not page.errors
+
+
+@pytest.fixture
+def app(desk, cloth):
+    """The page on the cloth as it began."""
+    start_over(cloth)
+    yield desk
+    desk.page.mouse.up()
+    errors = desk.errors[:]
+    desk.errors.clear()
+    assert not errors
 
 
 def test_the_force_is_that_of_the_springs(app, cloth):
@@ -52,7 +61,6 @@ def test_what_slips_is_said(app, cloth):
 
 def test_a_pull_is_seen_while_paused(app, cloth):
     """The simulation stands still, and the string to the pointer is drawn all the same."""
-    app.page.click("#reset")
     app.frames(5)
     place = []
 
@@ -88,7 +96,6 @@ def test_a_pull_is_seen_while_paused(app, cloth):
 def test_grabbing_by_keyboard_alone(app, cloth):
     """Enter on the view aims, arrows move the cross, Enter takes hold, arrows pull, Enter lets go; each is said."""
     page = app.page
-    page.click("#reset")
     app.frames(5)
     page.focus("#view")
     page.keyboard.press("Enter")

@@ -51,6 +51,8 @@ def test_accessibility(chromium, cloth, width):
     page = Page(chromium, cloth, viewport={"width": width, "height": 844}, color_scheme="light")
     try:
         page.frames(3)
+        cloth.session.tell("test", Change(paused=True))
+        change_seen(cloth, "paused", True)
         page.page.evaluate(AXE.read_text(encoding="utf-8"))
         for scheme in ("light", "dark"):
             page.page.emulate_media(color_scheme=scheme)
@@ -63,6 +65,7 @@ def test_accessibility(chromium, cloth, width):
             assert page.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     finally:
         page.close()
+        cloth.session.tell("test", Change(paused=False))
 
 
 def test_a_page_of_another_origin_is_refused(chromium, cloth, tmp_path):

@@ -2,7 +2,9 @@
 
 import pytest
 
-from .browser import BUILT, Page
+from vivace.viewer.messages import Change
+
+from .browser import BUILT, Page, change_seen
 
 pytestmark = [pytest.mark.slow, BUILT]
 
@@ -29,6 +31,8 @@ SHARE = "document.getElementById('panel').getBoundingClientRect().width / innerW
 def touched(request, chromium, cloth):
     width, height = request.param
     page = Page(chromium, cloth, viewport={"width": width, "height": height}, has_touch=True)
+    cloth.session.tell("test", Change(paused=True))  # what moves keeps the core busy, and nobody looks at it
+    change_seen(cloth, "paused", True)
     yield page
     errors = page.errors[:]
     page.close()

@@ -163,6 +163,13 @@ export class Stage {
     return [box.left + x + ((place.x + 1) / 2) * width, box.top + y + ((1 - place.y) / 2) * height];
   }
 
+  /** What a hand would take at a place of the page: a body, a thing that stands, or nothing. */
+  under(x: number, y: number): "body" | "thing" | "" {
+    const box = this.#canvas.getBoundingClientRect();
+    const hit = document.elementFromPoint(x, y) === this.#canvas && this.#pick(x - box.left, y - box.top, false);
+    return hit ? ("thing" in hit.grip ? "thing" : "body") : "";
+  }
+
   /** How long a frame takes from its bytes to its pixels: the mean of so many, in ms. */
   time(draws: number): number {
     const message = this.#last;
@@ -175,6 +182,11 @@ export class Stage {
       gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); // waits until all is drawn
     }
     return (performance.now() - start) / draws;
+  }
+
+  /** Draw the last frame with its own light: that at the vertices lags behind what moves, and takes a few frames. */
+  settle(): void {
+    this.#dress();
   }
 
   /** A frame that will not be drawn: said all the same, or no other would come. */

@@ -18,11 +18,15 @@ export interface Probe {
   project(vertex: number, view?: number): [number, number];
   /** Where a place in the scene (m) is seen. */
   seen(point: number[], view?: number): [number, number];
+  /** What a hand would take at a place of the page. */
+  under(x: number, y: number): "body" | "thing" | "";
   /** Look from a place at another (m). */
   stand(eye: number[], target: number[]): void;
   positions(view?: number): Float32Array;
   /** Mean ms to draw the frame that is shown, of so many draws. */
   time(draws: number): number;
+  /** Draw the frame that is shown as it is seen when nothing has moved for a while. */
+  settle(): void;
 }
 
 declare global {
@@ -88,9 +92,11 @@ export function startStage(): Stage | null {
     resetStats: () => stage.pace.reset(),
     project: (vertex, view) => stage.project(vertex, view),
     seen: (point, view) => stage.seen(point, view),
+    under: (x, y) => stage.under(x, y),
     stand: (eye, target) => stageActions.look(eye, target),
     positions: (view) => stage.positions(view),
     time: (draws) => stage.time(draws),
+    settle: () => stage.settle(),
   };
   return stage;
 }

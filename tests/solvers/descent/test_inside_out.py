@@ -137,9 +137,9 @@ def test_tangles_stay_finite_and_do_not_grow(solver, name, iterations):
     They may stay tangled: see docs/descent.md.
     """
     model = cube(name, untangle=False, gravity=(0, 0, 0))
-    for seed in range(3):
+    for seed in range(2):
         sim = from_state(solver, model, tangled(model, seed))
         widest = stretches(model, sim.positions).max()
-        for _ in range(60):
+        for _ in range(60 if iterations < 30 else 20):
             assert sim.step(Budget(iterations=iterations)).finite
         assert stretches(model, sim.positions).max() < 2 * widest
