@@ -56,7 +56,7 @@ class Page:
         self.context.add_init_script(LISTENING)
         self.page = self.context.new_page()
         self.page.set_default_timeout(1000 * PATIENCE)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("pageerror", lambda error: self.errors.append(f"{error}\n{error.stack}"))
         self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
         self.page.goto(viewer.url)
         self.until("!!window.vivace && window.vivace.ready")

@@ -191,12 +191,9 @@ def test_a_reset_is_seen_however_soon_it_is_paused(told):
     told.frames(20)
     begin, pause = m.Run("reset"), m.Change(paused=True)
     told.session.call(lambda: [ACTIONS[type(message)](told.session, "1", message) for message in (begin, pause)])
-    until(lambda: told.session.newest.time == pytest.approx(told.session.settings.time_step), "the first frame")
-    told.rounds()
-    newest, sim = told.session.newest, told.session.sims[0]
-    assert newest.settings.paused
-    assert newest.time == pytest.approx(sim.time_step)
-    np.testing.assert_array_equal(newest.views[0].report.positions[:, :3], sim.positions)
+    until(lambda: told.session.newest.time == pytest.approx(sim_of(told).time_step), "its first frame")
+    shown = told.session.newest.views[0].report.positions[:, :3]
+    np.testing.assert_array_equal(shown, sim_of(told).positions)
 
 
 @pytest.mark.slow

@@ -37,10 +37,12 @@ export function LivePlot({ label, height, options, data, words, kind }: LiveProp
     const draw = () => {
       timer = 0;
       if (!visible || !plot) return;
-      plot.setData(data());
-      const now = performance.now();
-      if (now - spoken > WORDS) {
-        spoken = now;
+      const now = data();
+      if (now.length !== plot.series.length) return; // of other bodies: the plot for these is made after the next picture
+      plot.setData(now);
+      const time = performance.now();
+      if (time - spoken > WORDS) {
+        spoken = time;
         setSaid(words());
       }
     };

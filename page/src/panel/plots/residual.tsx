@@ -7,10 +7,9 @@ import { power, short } from "../format";
 import { rigid } from "../settings";
 import { slowFrame } from "../throttle";
 import { token } from "../theme";
+import { decades, marks } from "./decades";
 import { residuals } from "./history";
 import { LivePlot, axis } from "./live";
-
-const FLAT = [1e-3, 1] as const; // where there is nothing to show
 
 function data(): uPlot.AlignedData {
   const lines = [residuals(0), residuals(1)].map((line) => new Map(line));
@@ -19,27 +18,7 @@ function data(): uPlot.AlignedData {
   return [places, ...lines.map((line) => places.map((x) => line.get(x)))] as uPlot.AlignedData;
 }
 
-/** Whole decades, so that the axis does not tremble with every step. */
-function decades(_: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax {
-  if (low === null || high === null || !(low > 0) || !(high > 0)) return [...FLAT];
-  const floor = Math.floor(Math.log10(low) + 1e-9);
-  const ceiling = Math.ceil(Math.log10(high) - 1e-9);
-  return [10 ** floor, 10 ** Math.max(ceiling, floor + 1)];
-}
-
-/** Powers of ten only, and few of them when there are many. */
-function powers(plot: uPlot, splits: number[]): (number | null)[] {
-  const span = Math.log10((plot.scales.y?.max ?? 1) / (plot.scales.y?.min ?? 1));
-  const every = Math.max(1, Math.ceil(span / 5));
-  return splits.map((value) => {
-    const exponent = Math.log10(value);
-    const whole = Math.round(exponent);
-    return Math.abs(exponent - whole) < 1e-6 && whole % every === 0 ? value : null;
-  });
-}
-
-const labels = (_: uPlot, splits: (number | null)[]) =>
-  splits.map((value) => (value === null ? null : power(Math.round(Math.log10(value)))));
+const labels = (_: uPlot, splits: number[]) => splits.map((value) => power(Math.round(Math.log10(value))));
 
 function options(): Omit<uPlot.Options, "width" | "height"> {
   const colours = { text: token("muted"), grid: token("grid") };
@@ -49,16 +28,15 @@ function options(): Omit<uPlot.Options, "width" | "height"> {
     padding: [8, 14, 0, 0],
     scales: {
       x: { time: false, range: (_, __, high) => [0, Math.max(high ?? 1, 1)] },
-      y: { distr: 3, range: decades },
+      y: { distr: 3, range: (_, low, high) => decades(low, high) },
     },
     axes: [
       axis(colours, { size: 22, space: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000] }),
       axis(colours, {
         size: 38,
-        space: 18,
+        splits: (_, __, low, high) => marks(low, high),
+        filter: (_, splits) => splits, // and not those alone that uPlot would have words for
         values: labels,
-        filter: powers,
-        grid: { stroke: colours.grid, width: 1, filter: powers },
       }),
     ],
     series: [
