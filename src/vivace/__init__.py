@@ -37,6 +37,7 @@ if _TYPE_CHECKING:
         Jelly,
         Keyframes,
         Material,
+        Mesh,
         MissingExtraError,
         Model,
         Outcome,
@@ -102,6 +103,7 @@ __all__ = [
     "Jelly",
     "Keyframes",
     "Material",
+    "Mesh",
     "MissingExtraError",
     "Model",
     "Outcome",
@@ -154,7 +156,9 @@ def __getattr__(name: str) -> object:
     if not name.startswith("_") and _find_spec(f"{__name__}.{name}") is not None:
         return _import_module(f"{__name__}.{name}")
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from sys import modules  # which says what is meant, where something is near
+
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=modules[__name__])
     globals()[name] = found = getattr(_import_module(f"{__name__}.everything"), name)
     return found
 

@@ -14,7 +14,7 @@ from .errors import (
     UnknownNameError,
     VivaceError,
 )
-from .mesh import embed
+from .mesh import Mesh, embed
 from .model import (
     FABRICS,
     MATERIALS,
@@ -64,6 +64,7 @@ __all__ = [
     "Jelly",
     "Keyframes",
     "Material",
+    "Mesh",
     "MissingExtraError",
     "Model",
     "Outcome",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viewer.browser import BUILT, Page, aim, change_seen, sim_of
+from viewer.browser import BUILT, Page, aim, change_seen, sim_of, start_over
 from viewer.conftest import DRAWN, PATIENCE, SWEEPS, until
 from vivace.mesh import connected_components
 from vivace.viewer import Target, Viewer
@@ -30,6 +30,7 @@ def desk(chromium, hanging):
 def app(desk, hanging):
     session = hanging.session
     session.call(lambda: setattr(session.sims[0], "budget", SWEEPS))
+    start_over(hanging)
     yield desk
     while session.state.undo:
         session.tell("test", History("undo"))
