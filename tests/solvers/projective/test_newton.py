@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from solvers.rounding import ENERGY_SCENES, U64, U, moving_frame, norms, rows, shifts, small_scene
-from vivace import Budget, Cloth, InputError, Jelly, Model, Prepared, Role, Solid, System, constraint, mesh
+from vivace import Budget, Cloth, InputError, Jelly, Model, Prepared, Role, Simulation, Solid, System, constraint, mesh
 from vivace.constraints import CONSTRAINTS
 from vivace.energy.hessian import Hessian
 from vivace.mesh.topology import boundary_edges
@@ -322,6 +322,20 @@ def test_nothing_left_to_do():
     q, outcome = solved(system, frame, {"tolerance": 0.1})
     assert (outcome.sweeps, outcome.stopped, outcome.residual) == (1, "tolerance", 0.0)
     np.testing.assert_array_equal(q, frame.s)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("budget", [{"tolerance": 1e-9}, {"iterations": 500}, {"ms": 1e6}], ids=str)
+def test_where_no_step_leads_down_it_says_so_and_ends(monkeypatch, budget):
+    """As at triangles without area, where energies jump: whatever iterations are left, each would be the same."""
+    tried = []
+    monkeypatch.setattr(module, "backtrack", lambda *given, **options: tried.append(1))
+    model = Model.of(mesh.cloth(6, 6), Cloth(bending="dihedral")).pin("top-corners")
+    report = Simulation(model, solver="newton", budget=Budget(**budget), substeps=1).step()
+    assert len(tried) == 1
+    assert report.note == "no step lowers the energy"
+    assert report.finite
+    assert report.stopped == ("time" if "ms" in budget else "iterations")
 
 
 def test_solver_must_be_prepared():

@@ -66,7 +66,7 @@ class Newton(Solver):
         evaluate = self.system.around(q, constant[:, :3].astype(np.float64), self._frame)
         energy, gradient = evaluate(q)
         first, limit = energy, self._limit(gradient, q, budget.tolerance)
-        iterations, stopped, note, residuals = 0, "", "", list[tuple[int, float]]()
+        iterations, stopped, stuck, note, residuals = 0, "", False, "", list[tuple[int, float]]()
         while not stopped:
             began = time.perf_counter_ns()
             met = float(np.linalg.norm(gradient))
@@ -79,12 +79,17 @@ class Newton(Solver):
                 found = backtrack(evaluate, q, direction, energy, slope, slack=slack)
                 if found is not None:
                     q, energy, gradient = found.q, found.energy, found.rest
+                stuck = found is None
             iterations += 1
             now = time.perf_counter_ns()
             if met <= limit:
                 stopped = "tolerance"
             elif iterations >= budget.most_iterations:
                 stopped = "iterations"
+            elif stuck:  # all that are left would be this one again
+                stopped = "time" if budget.iterations is None and budget.ms is not None else "iterations"
+                iterations = budget.iterations or iterations
+                note = "; ".join(filter(None, (note, "no step lowers the energy")))
             elif deadline.at_ns is not None and 2 * now - began > deadline.at_ns:  # the next will take as long
                 stopped = "time"
         out[:, :3] = q
