@@ -135,6 +135,16 @@ def test_an_interrupt_before_the_first_frame_leaves_nothing_behind(tmp_path):
 
 
 @pytest.mark.slow
+def test_an_interrupt_while_something_is_compiled_is_one_line(tmp_path):
+    """It leaves an object of LLVM half made, which cannot be taken apart: nobody wants to read of that."""
+    code = "from llvmlite.binding import value\ndef stop(*_): raise KeyboardInterrupt\nvalue.ValueRef.__init__ = stop"
+    with begun(*ENDLESS, code=code, env=dict(os.environ, NUMBA_CACHE_DIR=str(tmp_path))) as process:
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert err == "vivace: interrupted; files are whole or not there\n"
+
+
+@pytest.mark.slow
 @posix
 def test_the_terminal_is_left_as_it_was(tmp_path):
     """The cursor that a progress bar hides is shown again after the last bar."""

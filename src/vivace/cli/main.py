@@ -235,6 +235,17 @@ def _termination_heard() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+def _hush_the_compiler() -> None:
+    """Let nobody read of an object of LLVM that was half made when it was interrupted, and cannot be taken apart."""
+    before = sys.unraisablehook
+
+    def hook(met: sys.UnraisableHookArgs) -> None:
+        if not getattr(met.object, "__module__", "").startswith("llvmlite."):
+            before(met)
+
+    sys.unraisablehook = hook
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code: 0, 1 for an error of use or input, 130 by Ctrl-C, 143 by SIGTERM."""
     for stream in (sys.stdout, sys.stderr):
@@ -261,6 +272,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout = None  # nothing left to flush
         return 1
     except KeyboardInterrupt as error:
+        _hush_the_compiler()
         told = getattr(error, "told", "") or "files are whole or not there"
         err.show_cursor()
         err.print(f"vivace: interrupted; {told}", markup=False, soft_wrap=True)
